@@ -1,0 +1,32 @@
+/** What the planner needs to know of a model: bytes and widths, nothing of its contents. All sizes in bytes. */
+export interface ModelShape {
+  name: string;
+  /** `general.architecture` of the GGUF. */
+  architecture: string;
+  /** n_embd. */
+  hiddenSize: number;
+  vocabularySize: number;
+  /** Trained context length in tokens. */
+  contextLength: number;
+  layers: LayerShape[];
+  /** Tensors that only the first stage holds (the token embedding; kept outside llama.cpp, in host memory). */
+  embeddingBytes: number;
+  /** Tensors that only the last stage holds (output norm and head). */
+  outputBytes: number;
+  /** Global tensors that every stage holds a copy of (rope factors). */
+  sharedBytes: number;
+  /**
+   * Layers at which a stage may begin, ascending, without 0; empty where the model must stay whole, and then
+   * `unsplittableReason` says why in one line.
+   */
+  cutPoints: number[];
+  unsplittableReason: string | null;
+}
+
+export interface LayerShape {
+  weightBytes: number;
+  /** Bytes of KV per token of context at f16; 0 for a layer without attention. */
+  kvBytesPerToken: number;
+  /** Tokens of the attention window, null for full attention. */
+  slidingWindow: number | null;
+}

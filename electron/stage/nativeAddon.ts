@@ -1,0 +1,149 @@
+/** The typed surface of native/: what the C++ addon exports. Only this folder loads it. */
+
+/** A device as the ggml backends report it; bytes. */
+export interface NativeDevice {
+  name: string;
+  description: string;
+  backend: string;
+  kind: 'cpu' | 'gpu' | 'integrated' | 'accelerator';
+  totalBytes: number;
+  freeBytes: number;
+}
+
+export type StageRole = 'whole' | 'first' | 'middle' | 'last';
+
+/** Where the rows of the token embedding lie, for the first stage, which looks them up itself. */
+export interface EmbeddingTable {
+  path: string;
+  /** Byte offset of row 0 in the file. */
+  offset: number;
+  /** ggml type id. */
+  type: number;
+  /** Vocabulary size. */
+  rows: number;
+  /** n_embd. */
+  columns: number;
+  /** Every row is multiplied by this; 1 for most architectures. */
+  scale: number;
+}
+
+export interface NativeLoadOptions {
+  path: string;
+  role: StageRole;
+  /** Layers in this file; a stage that is not the last takes its output from `l_out-<layers - 1>`. */
+  layers: number;
+  embedding: EmbeddingTable | null;
+  /** Total over all slots (kv_unified). */
+  contextLength: number;
+  slots: number;
+  /** Most tokens in one step: n_batch and n_ubatch. */
+  batch: number;
+  threads: number;
+  /** Layers to offload; 0 keeps everything on the CPU. */
+  gpuLayers: number;
+  /** Name of the device to use, null for the backend's own choice. */
+  device: string | null;
+  kvType: 'f16' | 'q8_0';
+  /** Rows whose logits may be asked for in one step: slots x (draft + 1). */
+  maxOutputs: number;
+}
+
+export interface NativeSampling {
+  /** 0 is greedy. */
+  temperature: number;
+  topP: number;
+  /** Unsigned 64 bits. */
+  seed: bigint;
+  choice: number;
+}
+
+export interface NativeRun {
+  slot: number;
+  /** Position of the first token. */
+  start: number;
+  /** Token ids; the first stage and a whole model compute from them, later stages only count them. */
+  tokens: Int32Array;
+  /** KV at and beyond this position is removed first; null keeps it. */
+  truncateTo: number | null;
+  /** Set when the token after the last one is to be sampled; only on the last stage or a whole model. */
+  sampling: NativeSampling | null;
+}
+
+export type ActivationFormat = 'f16' | 'f32';
+
+export interface NativeStep {
+  runs: NativeRun[];
+  /** Rows of all runs in order, [n_tokens, n_embd]; null on the first stage and for a whole model. */
+  input: { format: ActivationFormat; bytes: Uint8Array } | null;
+  /** Buffer that the addon fills, at least n_tokens x n_embd x 4 bytes; null on the last stage and for a whole model. */
+  output: Uint8Array | null;
+  /** Wanted format of the output; 'f16' falls back to 'f32' for a step whose values fp16 cannot hold. */
+  outputFormat: ActivationFormat;
+}
+
+export interface NativeStepResult {
+  /** Format and number of the bytes written to `output`. */
+  format: ActivationFormat | null;
+  byteLength: number;
+  /** One per run with `sampling`, in order of the runs. */
+  sampled: { slot: number; position: number; token: number }[];
+  computeMs: number;
+}
+
+/** Bytes as the backend reports them after load. */
+export interface NativeMemory {
+  weightBytes: number;
+  kvBytes: number;
+  computeBytes: number;
+}
+
+export interface NativeStage {
+  readonly embeddingLength: number;
+  readonly vocabularySize: number;
+  /** Queued on the stage's own thread; steps run in the order of the calls. */
+  decode(step: NativeStep): Promise<NativeStepResult>;
+  /** Frees the KV of a slot. */
+  closeSlot(slot: number): Promise<void>;
+  /** Removes the KV of a slot at and beyond `position`. */
+  truncate(slot: number, position: number): Promise<void>;
+  /** Copies the KV of positions [0, length) from one slot to another. */
+  copyPrefix(fromSlot: number, toSlot: number, length: number): Promise<void>;
+  /** Makes the running and all queued steps reject with code 'Cancelled'. The stage stays usable. */
+  cancel(): void;
+  memory(): NativeMemory;
+  /** Frees everything once the queue is empty. Later calls reject with code 'Unloaded'. */
+  unload(): Promise<void>;
+}
+
+/** Tokenizer of a model without its weights. */
+export interface NativeVocabulary {
+  readonly size: number;
+  readonly bosToken: number;
+  readonly eosToken: number;
+  readonly addsBos: boolean;
+  /** `parseSpecial` reads `<|im_start|>` and the like as tokens. */
+  tokenize(text: string, options: { addSpecial: boolean; parseSpecial: boolean }): Int32Array;
+  /** The bytes of every token, concatenated, with `size + 1` offsets; control tokens are empty. */
+  pieces(): { bytes: Uint8Array; offsets: Uint32Array };
+  /** Tokens that end a generation. */
+  endTokens(): Int32Array;
+  free(): void;
+}
+
+/**
+ * The addon's exports. Errors are `Error` with a `code` ('LoadFailed', 'DecodeFailed', 'Cancelled', 'Unloaded',
+ * 'BadArgument', 'LibraryMissing') and, where llama.cpp logged the cause, that line in the message.
+ */
+export interface NativeAddon {
+  /** Opens libllama and the ggml backends of one folder, once per process. */
+  open(librariesFolder: string): void;
+  devices(): NativeDevice[];
+  loadStage(
+    options: NativeLoadOptions,
+    onProgress: (fraction: number) => void,
+    signal?: AbortSignal,
+  ): Promise<NativeStage>;
+  loadVocabulary(path: string): Promise<NativeVocabulary>;
+  /** Ends this process as soon as process `parentPid` is gone, even while the event loop is blocked. */
+  exitWithParent(parentPid: number): void;
+}

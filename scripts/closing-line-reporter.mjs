@@ -1,0 +1,16 @@
+/** Ends `npm test` with the line `N passed, N failed`; a failed lint or type check counts as one failure. */
+export default class ClosingLineReporter {
+  onTestRunEnd(modules, unhandledErrors) {
+    const count = { passed: 0, failed: 0, skipped: 0 };
+    for (const module of modules) {
+      if (module.errors().length > 0) count.failed += 1;
+      for (const test of module.children.allTests()) {
+        const { state } = test.result();
+        if (state in count) count[state] += 1;
+      }
+    }
+    count.failed += unhandledErrors.length + (process.env.ROOMFUL_CHECKS_FAILED ? 1 : 0);
+    const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : '';
+    process.on('exit', () => process.stdout.write(`${count.passed} passed, ${count.failed} failed${skipped}\n`));
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * Installs and builds whatever is missing, and is quick when nothing is: every step keeps a stamp of the hash of its
+ * inputs beside its output. Imports nothing that `npm ci` would have to bring. Progress goes to stderr.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const at = (...parts) => join(root, ...parts);
+
+/** Runs a command with its output on stderr; ends this process with one plain line when it fails. */
+function run(what, command, args, options = {}) {
+  const result = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2], shell: false, ...options });
+  if (result.error) fail(`${what}: '${command}' could not be started (${result.error.message}). Is it installed?`);
+  if (result.status !== 0) fail(`${what} failed: ${command} ${args.join(' ')}`);
+}
+
+function fail(message) {
+  process.stderr.write(`roomful: ${message}\n`);
+  process.exit(1);
+}
+
+/** Every file below the given paths, in a stable order. */
+function filesBelow(paths) {
+  const files = [];
+  const visit = (path) => {
+    for (const entry of readdirSync(path, { withFileTypes: true })) {
+      const child = join(path, entry.name);
+      if (entry.isDirectory()) visit(child);
+      else files.push(child);
+    }
+  };
+  for (const path of paths) {
+    if (!existsSync(path)) continue;
+    try {
+      visit(path);
+    } catch (cause) {
+      if (cause.code !== 'ENOTDIR') throw cause;
+      files.push(path);
+    }
+  }
+  return files.sort();
+}
+
+function hashOf(paths, extra = '') {
+  const hash = createHash('sha256').update(`${process.platform} ${process.arch} ${extra}`);
+  for (const file of filesBelow(paths)) hash.update(file.slice(root.length)).update('\0').update(readFileSync(file));
+  return hash.digest('hex');
+}
+
+/** Runs `build` unless `stamp` already holds `hash`. */
+function once(stamp, hash, build) {
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return;
+  rmSync(stamp, { force: true });
+  build();
+  mkdirSync(dirname(stamp), { recursive: true });
+  writeFileSync(stamp, hash);
+}
+
+const bin = (name) => at('node_modules', '.bin', process.platform === 'win32' ? `${name}.cmd` : name);
+const note = (text) => process.stderr.write(`roomful: ${text}\n`);
+
+function installPackages() {
+  once(at('node_modules', '.roomful-lock'), hashOf([at('package-lock.json')]), () => {
+    note('installing packages (npm ci) ...');
+    const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+    run('npm ci', npm, ['ci', '--no-audit', '--no-fund'], { shell: process.platform === 'win32' });
+  });
+}
+
+/** The llama.cpp and ggml headers of the release that the prebuilt libraries were made from. */
+function extractHeaders() {
+  const bundle = at('node_modules', 'node-llama-cpp', 'llama', 'gitRelease.bundle');
+  const version = readFileSync(at('node_modules', 'node-llama-cpp', 'package.json'), 'utf8');
+  once(at('build', 'llama-headers.stamp'), hashOf([], version), () => {
+    note('extracting the llama.cpp headers ...');
+    const clone = at('build', 'llama.git');
+    rmSync(clone, { recursive: true, force: true });
+    rmSync(at('build', 'llama-headers'), { recursive: true, force: true });
+    mkdirSync(at('build', 'llama-headers'), { recursive: true });
+    run('reading the source bundle', 'git', ['clone', '--quiet', '--bare', bundle, clone]);
+    const tree = ['--git-dir', clone, '--work-tree', at('build', 'llama-headers')];
+    run('extracting headers', 'git', [
+      ...tree,
+      'checkout',
+      '--quiet',
+      'HEAD',
+      '--',
+      'include',
+      'ggml/include',
+      'LICENSE',
+    ]);
+    rmSync(clone, { recursive: true, force: true });
+  });
+}
+
+function buildNative({ sanitize = false } = {}) {
+  extractHeaders();
+  const name = sanitize ? 'native-asan' : 'native';
+  once(at('build', `${name}.stamp`), hashOf([at('native'), at('build', 'llama-headers.stamp')]), () => {
+    note(`building the addon${sanitize ? ' with the address sanitizer' : ''} ...`);
+    const flags = [`-DROOMFUL_SANITIZE=${sanitize ? 'ON' : 'OFF'}`, '-DCMAKE_BUILD_TYPE=Release'];
+    run('configuring the addon', 'cmake', ['-S', at('native'), '-B', at('build', name), ...flags]);
+    run('building the addon', 'cmake', ['--build', at('build', name), '--config', 'Release', '--parallel', '2']);
+  });
+}
+
+function generateWire() {
+  once(at('build', 'wire.stamp'), hashOf([at('electron', 'wire', 'proto'), at('buf.gen.yaml')]), () => {
+    note('generating the wire types ...');
+    rmSync(at('electron', 'wire', 'generated'), { recursive: true, force: true });
+    run('generating the wire types', bin('buf'), ['generate']);
+  });
+}
+
+function compile() {
+  const sources = ['electron', 'e2e', 'tsconfig.json', 'tsconfig.build.json'].map((name) => at(name));
+  once(at('build', 'compile.stamp'), hashOf(sources), () => {
+    note('compiling TypeScript ...');
+    rmSync(at('dist'), { recursive: true, force: true });
+    run('compiling', bin('tsc'), ['-p', 'tsconfig.build.json']);
+  });
+}
+
+/** Makes the checkout ready to run. `sanitize` also builds the addon with the address sanitizer, for the tests. */
+export function setUp({ sanitize = false } = {}) {
+  const [major] = process.versions.node.split('.').map(Number);
+  if (major < 20) fail(`Node 20 or newer is needed; this is ${process.versions.node}.`);
+  installPackages();
+  buildNative();
+  if (sanitize) buildNative({ sanitize: true });
+  generateWire();
+  compile();
+}
