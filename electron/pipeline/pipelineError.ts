@@ -1,0 +1,12 @@
+export type PipelineErrorKind = 'QueueFull' | 'StageLost' | 'StepDeadline' | 'DecodeFailed' | 'FormFailed' | 'Closed';
+
+/** A request or a pipeline that could not go on; the message says in one line what happened and what to do. */
+export class PipelineError extends Error {
+  readonly kind: PipelineErrorKind;
+
+  constructor(kind: PipelineErrorKind, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'PipelineError';
+    this.kind = kind;
+  }
+}
