@@ -1,0 +1,79 @@
+import type { GenerateRequest } from './servedModel.ts';
+import type { Slot } from './slotTable.ts';
+import type { ScheduledSequence } from './stepScheduler.ts';
+
+/** One request on its way: its token log, its seat, and the committed tokens that its reader has not taken yet. */
+export class Sequence implements ScheduledSequence {
+  readonly id: number;
+  readonly request: GenerateRequest;
+  /** The prompt and every committed token. */
+  readonly log: number[];
+  slot: Slot | null = null;
+  sent = 0;
+  lastStep = -1;
+  #read: number;
+  #ended = false;
+  #error: Error | null = null;
+  #wake: (() => void) | null = null;
+
+  constructor(id: number, request: GenerateRequest) {
+    this.id = id;
+    this.request = request;
+    this.log = [...request.promptTokens];
+    this.#read = this.log.length;
+  }
+
+  get length(): number {
+    return this.log.length;
+  }
+
+  get promptLength(): number {
+    return this.request.promptTokens.length;
+  }
+
+  get generated(): number {
+    return this.log.length - this.promptLength;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Appends the token for `position`; false when the log has moved on, so that a token is committed once. */
+  commit(position: number, token: number): boolean {
+    if (this.#ended || position !== this.log.length) return false;
+    this.log.push(token);
+    this.#notify();
+    return true;
+  }
+
+  /** No more tokens will come; with an error the reader gets it after the tokens that were committed. */
+  end(error: Error | null = null): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#error = error;
+    this.#notify();
+  }
+
+  /** The next committed token, or null at the end; rejects with the error that ended the sequence. */
+  async next(): Promise<number | null> {
+    for (;;) {
+      const token = this.log[this.#read];
+      if (token !== undefined) {
+        this.#read += 1;
+        return token;
+      }
+      if (this.#error !== null) throw this.#error;
+      if (this.#ended) return null;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #notify(): void {
+    const wake = this.#wake;
+    this.#wake = null;
+    wake?.();
+  }
+}
