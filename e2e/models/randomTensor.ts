@@ -1,0 +1,71 @@
+import { createCipheriv, createHash } from 'node:crypto';
+import type { GgmlType } from '../../electron/gguf/ggmlType.ts';
+
+/** The types that random tensors come in, with their ggml ids. */
+export const randomTensorTypes = { F32: 0, F16: 1, Q4_0: 2, Q8_0: 8 } as const;
+
+export type RandomTensorType = keyof typeof randomTensorTypes;
+
+export interface RandomTensor {
+  type: GgmlType;
+  bytes: number;
+  /** Of the values, about. */
+  mean: number;
+  deviation: number;
+}
+
+/** Bytes of random tensors in chunks, fast (a cipher makes the noise) and equal for equal seeds. */
+export function* randomTensor(seed: string, tensor: RandomTensor): Generator<Uint8Array> {
+  const key = createHash('sha256').update(seed).digest();
+  const cipher = createCipheriv('aes-128-ctr', key.subarray(0, 16), key.subarray(16, 32));
+  const noise = (bytes: number) => cipher.update(Buffer.alloc(bytes));
+  const { blockBytes } = tensor.type;
+  const chunkBytes = Math.floor((4 << 20) / blockBytes) * blockBytes;
+  for (let done = 0; done < tensor.bytes; done += chunkBytes) {
+    yield randomChunk(tensor, Math.min(chunkBytes, tensor.bytes - done), noise);
+  }
+}
+
+function randomChunk(tensor: RandomTensor, bytes: number, noise: (bytes: number) => Buffer): Uint8Array {
+  const { mean, deviation } = tensor;
+  switch (tensor.type.id) {
+    case randomTensorTypes.F32: {
+      const values = bellCurve.map((value) => mean + deviation * value);
+      return new Uint8Array(Float32Array.from(noise(bytes / 4), (byte) => values[byte] ?? 0).buffer);
+    }
+    case randomTensorTypes.F16: {
+      const values = bellCurve.map((value) => toHalf(mean + deviation * value));
+      return new Uint8Array(Uint16Array.from(noise(bytes / 2), (byte) => values[byte] ?? 0).buffer);
+    }
+    // Sixteen, or 256, equally likely steps around zero deviate by that many steps.
+    case randomTensorTypes.Q4_0:
+      return withScales(noise(bytes), 18, deviation / 4.61);
+    case randomTensorTypes.Q8_0:
+      return withScales(noise(bytes), 34, deviation / 73.9);
+    default:
+      throw new RangeError(`no random tensors of type ${tensor.type.name}`);
+  }
+}
+
+/** Sets the upper half of each block's f16 scale; the lower half stays random, so scales vary by a quarter. */
+function withScales(blocks: Buffer, blockBytes: number, scale: number): Buffer {
+  const upper = toHalf(scale * 0.9) >> 8;
+  for (let at = 1; at < blocks.byteLength; at += blockBytes) blocks[at] = upper;
+  return blocks;
+}
+
+/** 256 equally likely values of mean 0 and deviation 1, of nearly normal distribution. */
+const bellCurve: readonly number[] = Array.from({ length: 256 }, (_, index) => {
+  const share = (index + 0.5) / 256;
+  // The logistic distribution's quantile, scaled to deviation 1.
+  return (Math.log(share / (1 - share)) * Math.sqrt(3)) / Math.PI;
+});
+
+/** The bits of the nearest f16 of a number that f16 can hold. */
+function toHalf(value: number): number {
+  const sign = value < 0 ? 0x8000 : 0;
+  const size = Math.abs(value);
+  if (size < 2 ** -14) return sign | Math.round(size * 2 ** 24);
+  const exponent = Math.floor(Math.log2(size));
+  return sign | (((exponent + 15) << 10) + Math.round((size / 2 ** exponent - 1) * 1024));
+}
