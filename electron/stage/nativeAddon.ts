@@ -1,9 +1,5 @@
 /** The typed surface of native/: what the C++ addon exports. Only this folder loads it. */
 
-import type { EmbeddingTable } from '../gguf/embeddingTable.ts';
-
-export type { EmbeddingTable };
-
 /** A device as the ggml backends report it; bytes. */
 export interface NativeDevice {
   name: string;
@@ -15,6 +11,21 @@ export interface NativeDevice {
 }
 
 export type StageRole = 'whole' | 'first' | 'middle' | 'last';
+
+/** Where the rows of the token embedding lie, for the first stage, which looks them up itself. */
+export interface EmbeddingTable {
+  path: string;
+  /** Byte offset of row 0 in the file. */
+  offset: number;
+  /** ggml type id. */
+  type: number;
+  /** Vocabulary size. */
+  rows: number;
+  /** n_embd. */
+  columns: number;
+  /** Every row is multiplied by this; 1 for most architectures. */
+  scale: number;
+}
 
 export interface NativeLoadOptions {
   path: string;

@@ -1,0 +1,30 @@
+import { randomInt } from 'node:crypto';
+import { invalidField } from './gatewayError.ts';
+import type { AdmittedRequest, TextRequest } from './textRequest.ts';
+
+/**
+ * Tokenizes a request and settles what it left open: its seed, and a length that fits the context. More tokens than
+ * fit are not refused: the answer ends with `length` where the context does.
+ *
+ * @throws GatewayError 400 `context_length_exceeded` when the prompt leaves no room for one token.
+ */
+export async function admitRequest(request: TextRequest, promptParam: string): Promise<AdmittedRequest> {
+  const { model, prompt } = request;
+  // The tokenizer adds a begin token where the model wants one; a template that wrote it must not get a second.
+  const addSpecial = model.bosText === '' || !prompt.startsWith(model.bosText);
+  const promptTokens = await model.tokenize(prompt, { addSpecial, parseSpecial: true });
+  if (promptTokens.length === 0) throw invalidField(promptParam, 'The prompt is empty.');
+  const room = model.contextLength - promptTokens.length;
+  if (room < 1) {
+    const message =
+      `The prompt is ${promptTokens.length} tokens long, and the context of ${model.id} holds ` +
+      `${model.contextLength} tokens, answer included; shorten the prompt.`;
+    throw invalidField(promptParam, message, 'context_length_exceeded');
+  }
+  return {
+    request,
+    promptTokens,
+    maxTokens: Math.min(request.maxTokens ?? room, room),
+    seed: request.seed ?? randomInt(2 ** 48 - 1),
+  };
+}

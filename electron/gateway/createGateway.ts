@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { ServedModels } from '../pipeline/servedModel.ts';
+import type { GatewayContext } from './gatewayContext.ts';
+import { asGatewayError, GatewayError } from './gatewayError.ts';
+import { accessGuard, tokenGuard } from './http/accessGuard.ts';
+import { answerBrokenRequest } from './http/answerBrokenRequest.ts';
+import { jsonBodies } from './http/jsonBodies.ts';
+import { chatRoute } from './openai/chatRoute.ts';
+import { modelsRoutes } from './openai/modelsRoutes.ts';
+import type { RpcMethod } from './rpc/jsonRpc.ts';
+import { rpcRoute } from './rpc/rpcRoute.ts';
+
+export interface GatewayOptions {
+  models: ServedModels;
+  /** What `/api/*` asks for as a Bearer token; see `localToken`. */
+  localToken: string;
+  /** Version of this build, for `system_fingerprint`. */
+  build: string;
+  /** A pino logger. Prompts and answers are never logged, seeds are. */
+  log: FastifyBaseLogger;
+  /** Host names beyond loopback that requests may name. */
+  allowedHosts?: readonly string[];
+  /** Origins beyond the gateway's own whose pages may call. */
+  allowedOrigins?: readonly string[];
+  /** Largest body in bytes; beyond it 413. */
+  bodyLimit?: number;
+  /** See `GatewayContext`. */
+  keepAliveMs?: number;
+}
+
+const DEFAULT_BODY_LIMIT = 8 * 1024 * 1024; // bytes; a million tokens of text
+const DEFAULT_KEEP_ALIVE_MS = 5_000;
+const FAILURE_GRACE_MS = 10;
+const REQUEST_TIMEOUT_MS = 60_000; // for a request to arrive whole
+
+/**
+ * The HTTP server of a member. `listen({port})` serves on loopback, and nothing that comes over another address is
+ * answered; `close()` ends every stream and aborts its generation.
+ */
+export function createGateway(options: GatewayOptions): FastifyInstance {
+  const app: FastifyInstance = Fastify({
+    loggerInstance: options.log,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
+    bodyLimit: options.bodyLimit ?? DEFAULT_BODY_LIMIT,
+    forceCloseConnections: true,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // The access guard answers a missing Host in the shape of all errors.
+    http: { requireHostHeader: false },
+    genReqId: () => randomBytes(12).toString('hex'),
+    clientErrorHandler: answerBrokenRequest,
+  });
+  const context: GatewayContext = {
+    models: options.models,
+    build: options.build,
+    keepAliveMs: options.keepAliveMs ?? DEFAULT_KEEP_ALIVE_MS,
+    failureGraceMs: FAILURE_GRACE_MS,
+  };
+  const rules = { allowedHosts: options.allowedHosts ?? [], allowedOrigins: options.allowedOrigins ?? [] };
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+  app.addHook('onRequest', accessGuard(rules));
+  app.setErrorHandler((error, request, reply) => {
+    const answer = asGatewayError(error);
+    if (reply.raw.destroyed) request.log.info('client left before its answer');
+    else if (answer.status >= 500) request.log.error({ err: error }, 'request failed');
+    if (answer.status === 429) reply.header('retry-after', '1');
+    return reply.status(answer.status).send(answer.body());
+  });
+  app.setNotFoundHandler(unknownRoute);
+  jsonBodies(app);
+
+  app.options('/*', (_request, reply) => reply.status(204).send());
+  app.get('/health', () => ({ status: 'ok' }));
+  modelsRoutes(app, context.models);
+  chatRoute(app, context);
+  app.register(
+    async (api) => {
+      api.addHook('onRequest', tokenGuard(options.localToken));
+      api.setNotFoundHandler(unknownRoute);
+      rpcRoute(api, rpcMethods);
+    },
+    { prefix: '/api' },
+  );
+  return app;
+}
+
+const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map();
+
+function unknownRoute(request: { method: string; url: string }): never {
+  const { method, url } = request;
+  throw new GatewayError(`There is no ${method} ${url.slice(0, 200)} here.`, { status: 404, code: 'unknown_url' });
+}

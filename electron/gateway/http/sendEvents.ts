@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyReply } from 'fastify';
+import { asGatewayError } from '../gatewayError.ts';
+
+export interface EventStreamOptions {
+  /** Aborted when the client is gone; ends the stream. */
+  signal: AbortSignal;
+  /** After so many ms without an event a comment line is sent, so that nobody between gives up. */
+  keepAliveMs: number;
+  /** Told once when the stream ends with an error, which the client gets as its last event. */
+  onError: (error: unknown) => void;
+}
+
+/**
+ * Sends events as they come: the headers at once, each event as `data: JSON`, `data: [DONE]` at the end. An error in
+ * mid-stream is sent as `data: {"error": ...}`, without [DONE]. The next event is pulled only when the client has room for it.
+ */
+export async function sendEvents(
+  reply: FastifyReply,
+  events: AsyncIterable<object>,
+  { signal, keepAliveMs, onError }: EventStreamOptions,
+): Promise<void> {
+  reply.hijack();
+  const { raw } = reply;
+  for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
+  raw.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    connection: 'keep-alive',
+    'x-accel-buffering': 'no',
+  });
+  raw.flushHeaders();
+  const keepAlive = setInterval(() => {
+    if (!raw.writableNeedDrain && raw.writable) raw.write(': keep-alive\n\n');
+  }, keepAliveMs);
+  const send = async (data: string): Promise<void> => {
+    keepAlive.refresh();
+    if (!raw.write(`data: ${data}\n\n`)) await once(raw, 'drain', { signal });
+  };
+  try {
+    for await (const event of events) {
+      if (signal.aborted) break;
+      await send(JSON.stringify(event));
+    }
+    if (!signal.aborted) await send('[DONE]');
+  } catch (error) {
+    if (!signal.aborted) {
+      onError(error);
+      raw.write(`data: ${JSON.stringify(asGatewayError(error).body())}\n\n`);
+    }
+  } finally {
+    clearInterval(keepAlive);
+    raw.end();
+  }
+}
+
+/**
+ * Starts `source` and gives it `graceMs` to fail, so that what fails at once (a full queue) can still be answered with
+ * its status. Then the iterable goes on as if it had not been started.
+ */
+export async function started<T>(source: AsyncIterable<T>, graceMs: number): Promise<AsyncIterable<T>> {
+  const iterator = source[Symbol.asyncIterator]();
+  const first = iterator.next();
+  const grace = new AbortController();
+  try {
+    await Promise.race([first, delay(graceMs, undefined, { signal: grace.signal })]);
+  } finally {
+    grace.abort();
+  }
+  let next: Promise<IteratorResult<T>> | null = first;
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        const result = next ?? iterator.next();
+        next = null;
+        return result;
+      },
+      return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+    }),
+  };
+}

@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from 'node:util';
+import { invalidField } from '../gatewayError.ts';
+
+/**
+ * Fields of chat requests (of OpenAI, and of llama-server and vLLM as clients send them) that would change the answer and
+ * are not served yet, each with the values that change nothing. Null changes nothing anywhere.
+ *
+ * `user`, `safety_identifier`, `metadata`, `prompt_cache_key`, `prompt_cache_retention` and `parallel_tool_calls` are in
+ * neither list: without tools, accounts and a store they have no bearing on an answer.
+ */
+const chatFields: Record<string, readonly unknown[]> = {
+  audio: [],
+  frequency_penalty: [0],
+  function_call: ['none', 'auto'],
+  functions: [[]],
+  logit_bias: [{}],
+  logprobs: [false],
+  modalities: [['text']],
+  moderation: [],
+  n: [1],
+  prediction: [],
+  presence_penalty: [0],
+  reasoning_effort: [],
+  response_format: [{ type: 'text' }],
+  service_tier: ['auto', 'default'],
+  store: [false],
+  'stream_options.include_obfuscation': [false],
+  tool_choice: ['none', 'auto'],
+  tools: [[]],
+  top_logprobs: [],
+  verbosity: ['medium'],
+  web_search_options: [],
+
+  chat_template_kwargs: [{}],
+  continue_final_message: [false],
+  dry_multiplier: [0],
+  dynatemp_range: [0],
+  grammar: [''],
+  guided_choice: [],
+  guided_grammar: [],
+  guided_json: [],
+  guided_regex: [],
+  ignore_eos: [false],
+  json_schema: [],
+  min_p: [0],
+  min_tokens: [0],
+  mirostat: [0],
+  repeat_penalty: [1],
+  repetition_penalty: [1],
+  'stream_options.continuous_usage_stats': [false],
+  stop_token_ids: [[]],
+  structured_outputs: [],
+  top_k: [0, -1],
+  typical_p: [1],
+  xtc_probability: [0],
+};
+
+/** @throws GatewayError 400 that names the first field of `body` that is not served, with the values that are. */
+export function refuseUnservedFields(body: object): void {
+  for (const [path, harmless] of Object.entries(chatFields)) {
+    const value = path
+      .split('.')
+      .reduce<unknown>((at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined), body);
+    if (value === undefined || value === null || harmless.some((one) => isDeepStrictEqual(one, value))) continue;
+    const only = harmless.map((one) => JSON.stringify(one)).join(' or ');
+    const rest = only === '' ? 'leave it out' : `leave it out or send ${only}`;
+    throw invalidField(path, `${path} is not supported yet with this value; ${rest}.`, 'unsupported_value');
+  }
+}

@@ -1,0 +1,34 @@
+import type { z } from 'zod';
+import { invalidField } from './gatewayError.ts';
+
+/**
+ * Reads a body by its schema.
+ *
+ * @throws GatewayError 400 that names the first field at fault as a dotted path (`messages.0.role`).
+ */
+export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const { path, message } = firstFault(result.error.issues);
+  const param = path.length === 0 ? null : path.join('.');
+  throw invalidField(param, param === null ? `The body is wrong: ${message}.` : `${param}: ${message}.`);
+}
+
+interface Fault {
+  path: PropertyKey[];
+  message: string;
+}
+
+/** Of the branches of a union the one that got furthest is the one that was meant. */
+function firstFault(issues: readonly z.core.$ZodIssue[]): Fault {
+  const [issue] = issues;
+  if (issue === undefined) return { path: [], message: 'Invalid input' };
+  if (issue.code !== 'invalid_union') return { path: issue.path, message: issue.message };
+  const branches = issue.errors.map(firstFault).sort((a, b) => b.path.length - a.path.length);
+  const [deepest] = branches;
+  if (deepest === undefined || deepest.path.length === 0) {
+    const expected = branches.map((branch) => branch.message.replace(/^Invalid input: expected /, ''));
+    return { path: issue.path, message: expected.length === 0 ? issue.message : `Expected ${expected.join(', or ')}` };
+  }
+  return { path: [...issue.path, ...deepest.path], message: deepest.message };
+}

@@ -1,0 +1,33 @@
+import type { ServedModel } from '../pipeline/servedModel.ts';
+
+/** What the request of every API becomes before it reaches a model. Each adapter makes one and words the answer. */
+export interface TextRequest {
+  model: ServedModel;
+  /** Text as the model is to see it, special tokens in it as text. */
+  prompt: string;
+  /** Null for what is left of the context. */
+  maxTokens: number | null;
+  /** 0 is greedy. */
+  temperature: number;
+  topP: number;
+  /** Null draws one. */
+  seed: number | null;
+  stop: readonly string[];
+}
+
+/** A request that its model can take. */
+export interface AdmittedRequest {
+  request: TextRequest;
+  promptTokens: readonly number[];
+  maxTokens: number;
+  seed: number;
+}
+
+export interface TextUsage {
+  promptTokens: number;
+  /** The end token counts. */
+  completionTokens: number;
+}
+
+/** What a generation yields: text in order, then one end. */
+export type TextEvent = { kind: 'text'; text: string } | { kind: 'end'; reason: 'stop' | 'length'; usage: TextUsage };

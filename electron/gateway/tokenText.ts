@@ -1,0 +1,24 @@
+import type { TokenPieces } from '../pipeline/servedModel.ts';
+
+/**
+ * Turns tokens into text. A character whose UTF-8 bytes are split across tokens comes whole with its last byte; bytes
+ * that can never become a character come as U+FFFD. What is still incomplete when a generation ends is never shown.
+ */
+export class TokenText {
+  readonly #pieces: TokenPieces;
+  // ignoreBOM keeps U+FEFF in the text, as it keeps every other character.
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+  constructor(pieces: TokenPieces) {
+    this.#pieces = pieces;
+  }
+
+  /** The text that `token` completes; empty for a control token and while a character is incomplete. */
+  push(token: number): string {
+    const { bytes, offsets } = this.#pieces;
+    const start = offsets[token];
+    const end = offsets[token + 1];
+    if (start === undefined || end === undefined) throw new RangeError(`Token ${token} is not in the vocabulary.`);
+    return this.#decoder.decode(bytes.subarray(start, end), { stream: true });
+  }
+}

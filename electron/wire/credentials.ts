@@ -1,0 +1,41 @@
+import { createSecureContext, type PeerCertificate } from 'node:tls';
+import { type ChannelCredentials, credentials, ServerCredentials } from '@grpc/grpc-js';
+import { memberIdOfCertificate } from './memberId.ts';
+import type { TlsMaterial } from './tlsMaterial.ts';
+
+/**
+ * Client side of TLS 1.3 with both ends authenticated. The peer must hold a certificate of the pool CA whose key has the
+ * id `expectedMember`; another one is told to `onWrongPeer` and the connection is refused.
+ */
+export function channelCredentials(
+  tls: TlsMaterial,
+  expectedMember: string,
+  onWrongPeer: (found: string) => void,
+): ChannelCredentials {
+  const context = createSecureContext({ ca: tls.ca, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.3' });
+  return credentials.createFromSecureContext(context, {
+    checkServerIdentity: (_host: string, certificate: PeerCertificate): Error | undefined => {
+      const found = memberIdOfCertificate(certificate.raw);
+      if (found === expectedMember) return undefined;
+      onWrongPeer(found);
+      return new Error(`member ${expectedMember} was expected but ${found} answered`);
+    },
+  });
+}
+
+/** Server side of TLS 1.3 with both ends authenticated: only certificates of the pool CA get as far as a call. */
+export function serverCredentials(tls: TlsMaterial): ServerCredentials {
+  return new MutualTlsCredentials(tls);
+}
+
+/** `ServerCredentials.createSsl` cannot ask for a TLS version, so this states the options itself. */
+class MutualTlsCredentials extends ServerCredentials {
+  constructor(tls: TlsMaterial) {
+    const required = { requestCert: true, rejectUnauthorized: true };
+    super(required, { ca: tls.ca, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.3' });
+  }
+
+  override _equals(other: ServerCredentials): boolean {
+    return this === other;
+  }
+}

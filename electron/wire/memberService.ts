@@ -1,0 +1,69 @@
+import type { ServerUnaryCall, ServerWritableStream, sendUnaryData } from '@grpc/grpc-js';
+import {
+  type HelloReply,
+  type HelloRequest,
+  type MemberServer,
+  MemberService,
+  type RunStageRequest,
+  type StageEvent,
+} from './generated/roomful/v1/member.ts';
+import { type LinkStageOrder, parseLinkStage, parseRunStage, type RunStageOrder } from './orders.ts';
+import { refusal, refusalOf } from './refusal.ts';
+import { peerOf, type ServedService } from './wireServer.ts';
+
+/** What a member does when another member asks. What these throw reaches the caller as CallRefused with its `kind`. */
+export interface MemberHandlers {
+  hello(request: HelloRequest, peer: string): Promise<HelloReply>;
+  /** Runs until the stage is done or `signal` says that nobody wants it any more. */
+  runStage(
+    order: RunStageOrder,
+    call: { peer: string; emit(event: StageEvent): void; signal: AbortSignal },
+  ): Promise<void>;
+  linkStage(order: LinkStageOrder, peer: string): Promise<void>;
+}
+
+/** The control plane of a member as a gRPC service. */
+export function memberService(handlers: MemberHandlers): ServedService {
+  const implementation: MemberServer = {
+    hello: unary((request, peer) => handlers.hello(request, peer)),
+    linkStage: unary(async (request, peer) => {
+      await handlers.linkStage(parseLinkStage(request), peer);
+      return {};
+    }),
+    runStage: (call) => {
+      runStage(call, handlers).then(
+        () => call.end(),
+        (error: unknown) => call.emit('error', refusalOf(error)),
+      );
+    },
+  };
+  return { definition: MemberService, handlers: { ...implementation } };
+}
+
+async function runStage(
+  call: ServerWritableStream<RunStageRequest, StageEvent>,
+  handlers: MemberHandlers,
+): Promise<void> {
+  const peer = peerOf(call);
+  if (peer === null) throw refusal('Uncertified', 'A certificate of this pool is needed.');
+  const wanted = new AbortController();
+  call.on('cancelled', () => wanted.abort());
+  const emit = (event: StageEvent): void => {
+    if (!wanted.signal.aborted) call.write(event);
+  };
+  await handlers.runStage(parseRunStage(call.request), { peer, emit, signal: wanted.signal });
+}
+
+function unary<Request, Reply>(answer: (request: Request, peer: string) => Promise<Reply>) {
+  return (call: ServerUnaryCall<Request, Reply>, reply: sendUnaryData<Reply>): void => {
+    const peer = peerOf(call);
+    if (peer === null) {
+      reply(refusal('Uncertified', 'A certificate of this pool is needed.'));
+      return;
+    }
+    answer(call.request, peer).then(
+      (value) => reply(null, value),
+      (error: unknown) => reply(refusalOf(error)),
+    );
+  };
+}
