@@ -49,6 +49,13 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     http: { requireHostHeader: false },
     genReqId: () => randomBytes(12).toString('hex'),
     clientErrorHandler: answerBrokenRequest,
+    routerOptions: { maxParamLength: 512 },
+    frameworkErrors: (error, _request, reply) => {
+      const answer = asGatewayError(error);
+      reply.hijack();
+      reply.raw.writeHead(answer.status, { 'content-type': 'application/json; charset=utf-8' });
+      reply.raw.end(JSON.stringify(answer.body()));
+    },
   });
   const context: GatewayContext = {
     models: options.models,

@@ -33,10 +33,11 @@ export interface RunningGateway {
 /** A gateway that listens on a free loopback port. */
 export async function listen(
   options: Pick<GatewayOptions, 'models'> & Partial<GatewayOptions>,
+  host = '127.0.0.1',
 ): Promise<RunningGateway> {
   const { log, lines } = keptLog();
   const app = createGateway({ localToken: LOCAL_TOKEN, build: '0.0.0', log, ...options });
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  await app.listen({ host, port: 0 });
   const { port } = app.server.address() as AddressInfo;
   return { app, port, base: `http://127.0.0.1:${port}`, lines };
 }

@@ -32,6 +32,12 @@ export async function wholeModel(
     signal.throwIfAborted();
     const sequence = context.getSequence();
     running += 1;
+    const leave = (): void => {
+      if (sequence.disposed) return;
+      running -= 1;
+      sequence.dispose();
+    };
+    signal.addEventListener('abort', leave, { once: true });
     try {
       const { temperature, topP, seed } = sampling;
       const evaluation = sequence.evaluate(promptTokens.map(asToken), {
@@ -43,14 +49,16 @@ export async function wholeModel(
       });
       let count = 0;
       for await (const token of evaluation) {
-        signal.throwIfAborted();
         yield token;
         count += 1;
         if (count === maxTokens || endTokens.has(token)) return;
       }
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
     } finally {
-      running -= 1;
-      sequence.dispose();
+      signal.removeEventListener('abort', leave);
+      leave();
     }
   }
 
