@@ -7,6 +7,7 @@ export type GgufErrorCode =
   | 'ShardsDiffer'
   | 'NotAModel'
   | 'Unsplittable'
+  | 'SourceChanged'
   | 'WriteFailed';
 
 /** Any failure of this folder. `code` tells them apart, `path` is the file at fault. */
@@ -78,6 +79,13 @@ export class NotAModelError extends GgufError {
 export class UnsplittableError extends GgufError {
   constructor(path: string, reason: string) {
     super('Unsplittable', path, `cannot be cut here: ${reason}.`);
+  }
+}
+
+/** The model's file is no longer the one whose header was read. */
+export class SourceChangedError extends GgufError {
+  constructor(path: string) {
+    super('SourceChanged', path, 'was changed while it was in use; import it again.');
   }
 }
 

@@ -17,6 +17,7 @@ const longestHeader = 256 << 20;
 export class HeaderCursor {
   readonly #reader: RangeReader;
   #window: Buffer = Buffer.alloc(0);
+  #view = new DataView(this.#window.buffer);
   /** Offset in the file of the window's first byte. */
   #start = 0;
   #at = 0;
@@ -62,9 +63,7 @@ export class HeaderCursor {
     if (found < target.byteLength) {
       throw new TruncatedError(this.path, offset + target.byteLength, offset + found);
     }
-    this.#window = target;
-    this.#start = offset;
-    this.#at = 0;
+    this.#moveTo(offset, target);
   }
 
   /** Moves on without reading; rejects where the file ends before. */
@@ -77,20 +76,18 @@ export class HeaderCursor {
       this.#at += count;
       return;
     }
-    this.#start = this.offset + count;
-    this.#window = Buffer.alloc(0);
-    this.#at = 0;
+    this.#moveTo(this.offset + count, Buffer.alloc(0));
   }
 
   u32(): number {
     const at = this.#take(4);
-    return this.#window.readUInt32LE(at);
+    return this.#view.getUint32(at, true);
   }
 
   /** Exact up to 2^53; beyond that only good for a refusal. */
   u64(): number {
     const at = this.#take(8);
-    return this.#window.readUInt32LE(at + 4) * 2 ** 32 + this.#window.readUInt32LE(at);
+    return this.#view.getUint32(at + 4, true) * 2 ** 32 + this.#view.getUint32(at, true);
   }
 
   text(byteLength: number): string {
@@ -102,6 +99,13 @@ export class HeaderCursor {
   bytes(byteLength: number): Uint8Array<ArrayBuffer> {
     const at = this.#take(byteLength);
     return Uint8Array.from(this.#window.subarray(at, at + byteLength));
+  }
+
+  #moveTo(offset: number, window: Buffer): void {
+    this.#window = window;
+    this.#view = new DataView(window.buffer, window.byteOffset, window.byteLength);
+    this.#start = offset;
+    this.#at = 0;
   }
 
   #take(count: number): number {

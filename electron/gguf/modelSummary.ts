@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { oneLine } from './ggufError.ts';
 import type { Metadata } from './metadata.ts';
 import type { TensorInfo } from './readHeader.ts';
 
@@ -30,15 +31,18 @@ interface SummaryInput {
 export function summarise({ path, architecture, layers, metadata, tensors }: SummaryInput): ModelSummary {
   let parameters = 0;
   for (const { dimensions } of tensors.values()) parameters += dimensions.reduce((product, n) => product * n, 1);
+  const licence = metadata.string('general.license');
   return {
     architecture,
-    name: metadata.string('general.name')?.trim() || basename(path).replace(/(-\d{5}-of-\d{5})?\.gguf$/i, ''),
+    name:
+      oneLine(metadata.string('general.name')?.trim() ?? '', 200) ||
+      basename(path).replace(/(-\d{5}-of-\d{5})?\.gguf$/i, ''),
     parameters,
     quantisation: fileTypes.get(metadata.count('general.file_type') ?? -1) ?? commonestType(tensors),
     layers,
     contextLength: metadata.count(`${architecture}.context_length`) ?? null,
     chatTemplate: metadata.string('tokenizer.chat_template') ?? null,
-    licence: metadata.string('general.license') ?? null,
+    licence: licence === undefined ? null : oneLine(licence, 200),
   };
 }
 

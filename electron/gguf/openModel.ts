@@ -17,10 +17,18 @@ export interface SourceTensor extends TensorInfo {
   file: number;
 }
 
+/** A file as it was when its header was read. */
+export interface SourceFile {
+  path: string;
+  bytes: number;
+  /** Time of its last change, milliseconds since 1970. */
+  changedAt: number;
+}
+
 /** A model on disk, in one file or a split set: plain data, nothing stays open. */
 export interface ModelSource {
   /** In the order of the set; the first holds the metadata. */
-  files: { path: string; bytes: number }[];
+  files: SourceFile[];
   architecture: string;
   /** Transformer blocks, at least 1. */
   layers: number;
@@ -42,45 +50,51 @@ const mostShards = 1024;
  * message names the problem and the file in one line.
  */
 export async function openModel(path: string): Promise<ModelSource> {
-  const given = await headerOf(path);
-  const count = given.metadata.count('split.count') ?? 1;
-  if (count <= 1) return modelOf([given]);
-  return modelOf(await readShards(given, count));
+  const given = await readFile(path);
+  const count = given.header.metadata.count('split.count') ?? 1;
+  return modelOf(count <= 1 ? [given] : await readShards(given, count));
 }
 
-async function headerOf(path: string): Promise<GgufHeader> {
+interface ReadFile {
+  header: GgufHeader;
+  file: SourceFile;
+}
+
+async function readFile(path: string): Promise<ReadFile> {
   const reader = await openFileReader(path);
   try {
-    return await readHeader(reader);
+    const header = await readHeader(reader);
+    return { header, file: { path, bytes: reader.size, changedAt: reader.changedAt } };
   } finally {
     await reader.close();
   }
 }
 
-async function readShards(given: GgufHeader, count: number): Promise<GgufHeader[]> {
-  if (count > mostShards) throw new MalformedError(given.path, `it claims to be one of ${count} files`);
-  const named = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i.exec(basename(given.path));
-  const [, prefix, number, total] = named ?? [];
+async function readShards(given: ReadFile, count: number): Promise<ReadFile[]> {
+  const { path, metadata } = given.header;
+  if (count > mostShards) throw new MalformedError(path, `it claims to be one of ${count} files`);
+  const [, prefix, number, total] = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i.exec(basename(path)) ?? [];
   if (prefix === undefined || number === undefined || total === undefined) {
-    const wanted = shardName('NAME', (given.metadata.count('split.no') ?? 0) + 1, count);
-    throw new ShardsDifferError(given.path, `it is one of ${count} files but is not named like ${wanted}`);
+    const wanted = shardName('NAME', (metadata.count('split.no') ?? 0) + 1, count);
+    throw new ShardsDifferError(path, `it is one of ${count} files but is not named like ${wanted}`);
   }
   if (Number(total) !== count) {
-    throw new ShardsDifferError(given.path, `its name says ${Number(total)} files, its header ${count}`);
+    throw new ShardsDifferError(path, `its name says ${Number(total)} files, its header ${count}`);
   }
-  const headers: GgufHeader[] = [];
+  checkShard(given.header, Number(number) - 1, count);
+  const files: ReadFile[] = [];
   for (let index = 0; index < count; index++) {
-    const shard = join(dirname(given.path), shardName(prefix, index + 1, count));
-    const header = index === Number(number) - 1 ? given : await readShard(shard);
-    checkShard(header, index, count);
-    headers.push(header);
+    const shard = join(dirname(path), shardName(prefix, index + 1, count));
+    const file = index === Number(number) - 1 ? given : await readShard(shard);
+    checkShard(file.header, index, count);
+    files.push(file);
   }
-  const tensors = headers.reduce((sum, header) => sum + header.tensors.size, 0);
-  const promised = headers[0]?.metadata.count('split.tensors.count') ?? tensors;
+  const tensors = files.reduce((sum, { header }) => sum + header.tensors.size, 0);
+  const promised = files[0]?.header.metadata.count('split.tensors.count') ?? tensors;
   if (promised !== tensors) {
-    throw new ShardsDifferError(given.path, `the set promises ${promised} tensors and holds ${tensors}`);
+    throw new ShardsDifferError(path, `the set promises ${promised} tensors and holds ${tensors}`);
   }
-  return headers;
+  return files;
 }
 
 /** The name of the n-th file of a split set, n from 1, as llama.cpp's gguf-split writes it. */
@@ -89,9 +103,9 @@ function shardName(prefix: string, n: number, count: number): string {
   return `${prefix}-${digits(n)}-of-${digits(count)}.gguf`;
 }
 
-async function readShard(path: string): Promise<GgufHeader> {
+async function readShard(path: string): Promise<ReadFile> {
   try {
-    return await headerOf(path);
+    return await readFile(path);
   } catch (cause) {
     const system = cause instanceof GgufError ? cause.cause : undefined;
     if (system instanceof Error && 'code' in system && system.code === 'ENOENT') {
@@ -112,21 +126,23 @@ function checkShard(header: GgufHeader, index: number, count: number): void {
   }
 }
 
-function modelOf(headers: readonly GgufHeader[]): ModelSource {
+function modelOf(files: readonly ReadFile[]): ModelSource {
+  const headers = files.map(({ header }) => header);
   const [first] = headers;
   if (first === undefined) throw new RangeError('a model has at least one file');
   const { path, metadata, alignment } = first;
   const architecture = architectureOf(first);
-  const layers = metadata.count(`${architecture}.block_count`);
-  if (layers === undefined || layers === 0 || layers > mostLayers) {
-    throw new MalformedError(path, `it claims ${layers ?? 'no'} layers, not 1 to ${mostLayers}`);
-  }
   const tensors = joinTensors(headers, architecture);
   if (tensors.size === 0) throw new NotAModelError(path, 'holds no weights, only metadata; get the whole model.');
+  const layers = metadata.count(`${architecture}.block_count`);
+  if (layers === undefined) throw new NotAModelError(path, 'names no layers, so it is no language model.');
+  if (layers === 0 || layers > mostLayers) {
+    throw new MalformedError(path, `it claims ${layers} layers, not 1 to ${mostLayers}`);
+  }
   let tensorBytes = 0;
   for (const tensor of tensors.values()) tensorBytes += tensor.byteLength;
   return {
-    files: headers.map((header) => ({ path: header.path, bytes: header.fileBytes })),
+    files: files.map(({ file }) => file),
     architecture,
     layers,
     alignment,

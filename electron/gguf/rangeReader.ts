@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { NotGgufError } from './ggufError.ts';
 
 /** Random access to the bytes of one file, wherever it lies. */
@@ -13,6 +13,8 @@ export interface RangeReader {
 
 /** A file on disk, open until `close`. */
 export interface FileReader extends RangeReader {
+  /** Time of its last change, milliseconds since 1970. */
+  readonly changedAt: number;
   close(): Promise<void>;
 }
 
@@ -20,21 +22,24 @@ export interface FileReader extends RangeReader {
 export async function openFileReader(path: string): Promise<FileReader> {
   let handle: FileHandle | undefined;
   try {
+    // Asked before it is opened, because opening a pipe waits for its writer.
+    const kind = await stat(path);
+    if (kind.isDirectory()) throw new NotGgufError(path, 'is a folder; name the .gguf file inside it.');
+    if (!kind.isFile()) throw new NotGgufError(path, 'is not a regular file.');
     handle = await open(path, 'r');
-    const stats = await handle.stat();
-    if (stats.isDirectory()) throw new NotGgufError(path, 'is a folder; name the .gguf file inside it.');
-    if (!stats.isFile()) throw new NotGgufError(path, 'is not a regular file.');
-    return fileReader(path, stats.size, handle);
+    const { size, mtimeMs } = await handle.stat();
+    return fileReader(path, size, mtimeMs, handle);
   } catch (cause) {
     await handle?.close();
     throw cause instanceof NotGgufError ? cause : new NotGgufError(path, unreadable(cause), cause);
   }
 }
 
-function fileReader(path: string, size: number, handle: FileHandle): FileReader {
+function fileReader(path: string, size: number, changedAt: number, handle: FileHandle): FileReader {
   return {
     path,
     size,
+    changedAt,
     async read(offset, target) {
       let done = 0;
       while (done < target.byteLength) {

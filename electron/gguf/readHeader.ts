@@ -18,7 +18,6 @@ export interface TensorInfo {
 
 export interface GgufHeader {
   path: string;
-  fileBytes: number;
   /** 2 or 3; they differ in nothing that little-endian files show. */
   version: number;
   /** Tensor data starts at multiples of this many bytes. */
@@ -61,7 +60,7 @@ export async function readHeader(reader: RangeReader): Promise<GgufHeader> {
   const alignment = readAlignment(path, metadata);
   const tensors = await readTensors(cursor, tensorCount);
   placeTensors(reader, tensors, cursor.offset, alignment);
-  return { path, fileBytes: reader.size, version, alignment, metadata, tensors };
+  return { path, version, alignment, metadata, tensors };
 }
 
 async function readMagic(reader: RangeReader, cursor: HeaderCursor): Promise<number> {
@@ -193,10 +192,8 @@ async function readTensors(cursor: HeaderCursor, count: number): Promise<Map<str
   for (let index = 0; index < count; index++) {
     if (cursor.lacks(longestInfo)) await cursor.fillUpTo(longestInfo);
     const tensor = readTensor(cursor, index);
-    if (tensors.has(tensor.name)) {
-      throw new MalformedError(cursor.path, `the tensor '${oneLine(tensor.name)}' comes twice`);
-    }
     tensors.set(tensor.name, tensor);
+    if (tensors.size === index) throw badTensor(cursor, tensor.name, 'comes twice');
   }
   return tensors;
 }
@@ -210,22 +207,26 @@ function readTensor(cursor: HeaderCursor, index: number): TensorInfo {
     );
   }
   const name = cursor.text(nameBytes);
-  const bad = (problem: string) => new MalformedError(cursor.path, `the tensor '${oneLine(name)}' ${problem}`);
   const dimensionCount = cursor.u32();
-  if (dimensionCount > 4) throw bad(`claims ${dimensionCount} dimensions`);
+  if (dimensionCount > 4) throw badTensor(cursor, name, `claims ${dimensionCount} dimensions`);
   const dimensions: number[] = [];
   for (let dimension = 0; dimension < dimensionCount; dimension++) {
     const length = cursor.u64();
-    if (length === 0 || !Number.isSafeInteger(length)) throw bad(`has a dimension of ${length}`);
+    if (length === 0 || !Number.isSafeInteger(length)) throw badTensor(cursor, name, `has a dimension of ${length}`);
     dimensions.push(length);
   }
   const typeId = cursor.u32();
   const type = ggmlType(typeId);
-  if (type === undefined) throw bad(`has the type ${typeId}, which this version does not know`);
+  if (type === undefined) throw badTensor(cursor, name, `has the type ${typeId}, which this version does not know`);
   const byteLength = tensorBytes(type, dimensions);
-  if (byteLength === null) throw bad(`cannot have the shape ${dimensions.join(' x ')} in ${type.name}`);
+  if (byteLength === null)
+    throw badTensor(cursor, name, `cannot have the shape ${dimensions.join(' x ')} in ${type.name}`);
   const offset = cursor.u64();
   return { name, type, dimensions, byteLength, offset };
+}
+
+function badTensor({ path }: HeaderCursor, name: string, problem: string): MalformedError {
+  return new MalformedError(path, `the tensor '${oneLine(name)}' ${problem}`);
 }
 
 /**

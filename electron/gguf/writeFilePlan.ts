@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import type { FilePlan, Piece } from './filePlan.ts';
-import { GgufError, TruncatedError, WriteFailedError } from './ggufError.ts';
+import { GgufError, SourceChangedError, TruncatedError, WriteFailedError } from './ggufError.ts';
+import type { SourceFile } from './openModel.ts';
 import { type FileReader, openFileReader } from './rangeReader.ts';
 
 export interface WriteOptions {
@@ -19,7 +20,7 @@ const bufferBytes = 4 << 20;
  */
 export async function writeFilePlan(
   plan: FilePlan,
-  sources: readonly { path: string }[],
+  sources: readonly SourceFile[],
   outPath: string,
   options: WriteOptions = {},
 ): Promise<void> {
@@ -45,7 +46,7 @@ export async function writeFilePlan(
 
 async function copyPieces(
   plan: FilePlan,
-  sources: readonly { path: string }[],
+  sources: readonly SourceFile[],
   readers: Map<number, FileReader>,
   output: FileHandle,
   { signal, onProgress }: WriteOptions,
@@ -87,7 +88,7 @@ async function takePiece(
   piece: Piece,
   from: number,
   target: Buffer,
-  sources: readonly { path: string }[],
+  sources: readonly SourceFile[],
   readers: Map<number, FileReader>,
 ): Promise<void> {
   if (piece.from === 'bytes') {
@@ -100,6 +101,9 @@ async function takePiece(
     if (source === undefined) throw new RangeError(`the plan names source file ${piece.file} of ${sources.length}`);
     reader = await openFileReader(source.path);
     readers.set(piece.file, reader);
+    if (reader.size !== source.bytes || reader.changedAt !== source.changedAt) {
+      throw new SourceChangedError(source.path);
+    }
   }
   const offset = piece.offset + from;
   const found = await reader.read(offset, target);
