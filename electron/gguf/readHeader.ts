@@ -81,7 +81,7 @@ async function readMagic(reader: RangeReader, cursor: HeaderCursor): Promise<num
 }
 
 function checkCount(cursor: HeaderCursor, what: string, count: number, leastBytes: number, most: number): void {
-  if (count > most) throw new MalformedError(cursor.path, `it claims ${count} ${what}, more than ${most}`);
+  if (count > most) throw new MalformedError(cursor.path, `it claims ${BigInt(count)} ${what}, more than ${most}`);
   if (count * leastBytes > cursor.remaining) {
     throw new TruncatedError(cursor.path, cursor.offset + count * leastBytes, cursor.offset + cursor.remaining);
   }
