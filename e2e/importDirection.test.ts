@@ -103,8 +103,9 @@ function rootProbes(): Probe[] {
     probes.push({ file, specifier: '../renderer/x.ts', allowed: false });
     probes.push({ file, specifier: './gateway/x.ts', allowed: true });
   }
-  probes.push({ file: 'electron/preload.ts', specifier: './gateway/memberApi.ts', allowed: true });
-  for (const specifier of ['./gateway/x.ts', './planner/x.ts', 'node:fs', 'zod', '../renderer/x.ts'])
+  for (const specifier of ['./gateway/memberApi.ts', './desktop/ipcChannels.ts'])
+    probes.push({ file: 'electron/preload.ts', specifier, allowed: true });
+  for (const specifier of ['./gateway/x.ts', './desktop/x.ts', './planner/x.ts', 'node:fs', 'zod', '../renderer/x.ts'])
     probes.push({ file: 'electron/preload.ts', specifier, allowed: false });
   return probes;
 }

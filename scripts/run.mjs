@@ -32,7 +32,13 @@ switch (task) {
       spawnSync(bin(name), checkArgs, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' }).status ===
       0;
     const named = args.length > 0;
-    const checked = named || [check('biome', ['check', '.']), check('tsc', ['-p', 'tsconfig.json'])].every(Boolean);
+    const checked =
+      named ||
+      [
+        check('biome', ['check', '.']),
+        check('tsc', ['-p', 'tsconfig.json']),
+        check('tsc', ['-p', 'renderer/tsconfig.json']),
+      ].every(Boolean);
     if (!checked) process.stderr.write('roomful: the lint or type check above failed; the tests still run.\n');
     process.env.ROOMFUL_CHECKS_FAILED = checked ? '' : '1';
     const passed = check('vitest', ['run', ...args]);

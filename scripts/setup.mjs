@@ -120,8 +120,20 @@ function compile() {
   const sources = ['electron', 'e2e', 'tsconfig.json', 'tsconfig.build.json'].map((name) => at(name));
   once(at('build', 'compile.stamp'), hashOf(sources), () => {
     note('compiling TypeScript ...');
-    rmSync(at('dist'), { recursive: true, force: true });
+    for (const part of ['electron', 'e2e']) rmSync(at('dist', part), { recursive: true, force: true });
     run('compiling', bin('tsc'), ['-p', 'tsconfig.build.json']);
+  });
+}
+
+/** The window that the gateway serves, and the preload script of Electron's sandbox. */
+function bundleWindow() {
+  const sources = ['renderer', 'resources/icons/icon.svg', 'electron/planner', 'electron/gateway/memberApi.ts'];
+  const preload = ['electron/preload.ts', 'electron/desktop/ipcChannels.ts', 'scripts/preload.vite.config.ts'];
+  const stamp = hashOf([...sources, ...preload, 'package-lock.json'].map((name) => at(name)));
+  once(at('build', 'window.stamp'), stamp, () => {
+    note('bundling the window ...');
+    for (const config of ['renderer/vite.config.ts', 'scripts/preload.vite.config.ts'])
+      run('bundling the window', bin('vite'), ['build', '--logLevel', 'warn', '--config', config]);
   });
 }
 
@@ -134,4 +146,5 @@ export function setUp({ sanitize = false } = {}) {
   if (sanitize) buildNative({ sanitize: true });
   generateWire();
   compile();
+  bundleWindow();
 }

@@ -84,3 +84,9 @@ export type MemberMessage =
   | { kind: 'result'; id: number; value: unknown }
   | { kind: 'error'; id: number; message: string }
   | { [T in MemberTopic]: { kind: 'event'; topic: T; value: MemberTopics[T] } }[MemberTopic];
+
+/** What the preload script offers to the page as `window.roomful`; nothing else of Electron reaches the page. */
+export interface MemberBridge {
+  send(message: WindowMessage): void;
+  onMessage(listener: (message: MemberMessage) => void): void;
+}

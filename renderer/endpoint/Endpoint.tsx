@@ -1,0 +1,34 @@
+import { CopyButton } from '../CopyButton.tsx';
+import { useMember } from '../member/memberStore.ts';
+import { curlSnippet } from './curlSnippet.ts';
+import './Endpoint.css';
+
+/** Where any OpenAI client reaches the model, ready to copy. */
+export function Endpoint() {
+  const address = useMember((store) => store.member?.endpoint ?? '');
+  return (
+    <section className="card endpoint" aria-label="Endpoint">
+      <h2>Endpoint</h2>
+      <p>Any OpenAI client on this machine can use it; any API key will do.</p>
+      <div className="copy-row">
+        <code>{address}</code>
+        <CopyButton what="the address" text={address} />
+      </div>
+      <Snippet address={address} />
+    </section>
+  );
+}
+
+function Snippet({ address }: { address: string }) {
+  const model = useMember((store) => store.member?.pipelines[0]?.modelId ?? '');
+  const curl = curlSnippet(address, model);
+  return (
+    <div className="snippet">
+      <div className="snippet-head">
+        <span>curl</span>
+        <CopyButton what="the curl command" text={curl} />
+      </div>
+      <pre>{curl}</pre>
+    </div>
+  );
+}

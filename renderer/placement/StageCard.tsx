@@ -1,0 +1,28 @@
+import { formatBytes } from '../formatBytes.ts';
+import type { Band } from './bandsOf.ts';
+
+const MOST_DRAWN_LAYERS = 48; // beyond this the gaps would be all that one sees
+
+/** One member: its name, what it holds, and its layers as a band as wide as its share of the model. */
+export function StageCard({ band }: { band: Band }) {
+  const { member, layers, startLayer, lastLayer, bytes, offset, width, color } = band;
+  const cells = Array.from({ length: layers <= MOST_DRAWN_LAYERS ? layers : 1 }, (_, cell) => startLayer + cell);
+  const range = layers === 1 ? `layer ${startLayer}` : `layers ${startLayer}–${lastLayer}`;
+  return (
+    <div className="stage">
+      <p className="stage-head">
+        <span className="stage-member">{member}</span>
+        <span className="stage-holds">
+          {range} · {formatBytes(bytes)}
+        </span>
+      </p>
+      <div className="track" aria-hidden="true">
+        <div className={`band band-${color}`} style={{ marginLeft: `${offset * 100}%`, width: `${width * 100}%` }}>
+          {cells.map((layer) => (
+            <span key={layer} className="cell" />
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
