@@ -67,7 +67,7 @@ const pipelineAnswers: Record<PipelineErrorKind, { status: number; code: string 
 const fastifyMessages: Record<string, string> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty; send a JSON object.',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'Send the body as JSON, with the header Content-Type: application/json.',
-  FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON.',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON, or has a key __proto__.',
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this gateway takes.',
 };
 

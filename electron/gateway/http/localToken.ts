@@ -1,48 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, link, readFile, rename, rm, writeFile } from 'node:fs/promises';
-
-const tokenPattern = /^[0-9a-f]{64}$/;
+import { stat } from 'node:fs/promises';
+import { createPrivateFile, readPrivateFile, writePrivateFile } from '../../pool/privateFile.ts';
 
 /**
- * The token that `/api/*` asks for, from a file that only its owner may read (0600). Made when it is missing or not a
- * token; when two processes make it at once, both get the same.
+ * The token that `/api/*` asks for, kept in a file that only its owner may read (0600). A new one is made when the file is
+ * missing, holds no token, or could be read by others. Processes that make it at once get the same.
  */
 export async function localToken(path: string): Promise<string> {
   const known = await readToken(path);
-  if (known !== null) {
-    await chmod(path, 0o600);
-    return known;
-  }
+  if (known !== null) return known;
   const token = randomBytes(32).toString('hex');
-  const temporary = `${path}.${token.slice(0, 8)}`;
-  try {
-    await writeFile(temporary, token, { flag: 'wx', mode: 0o600 });
-    try {
-      // A link appears with its whole content, or not at all.
-      await link(temporary, path);
-      return token;
-    } catch (error) {
-      if (!hasCode(error, 'EEXIST')) throw error;
-    }
-    const made = await readToken(path);
-    if (made !== null) return made;
-    await rename(temporary, path);
-    return token;
-  } finally {
-    await rm(temporary, { force: true });
-  }
+  if (await createPrivateFile(path, token)) return token;
+  const made = await readToken(path);
+  if (made !== null) return made;
+  await writePrivateFile(path, token);
+  return token;
 }
 
 async function readToken(path: string): Promise<string | null> {
-  try {
-    const text = (await readFile(path, 'utf8')).trim();
-    return tokenPattern.test(text) ? text : null;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return null;
-    throw error;
-  }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+  const text = (await readPrivateFile(path))?.trim() ?? '';
+  if (!/^[0-9a-f]{64}$/.test(text)) return null;
+  // Windows has no such bits; there the folder of the user keeps others out.
+  const openToOthers = process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0;
+  return openToOthers ? null : text;
 }
