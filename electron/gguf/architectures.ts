@@ -22,13 +22,16 @@ export interface ArchitectureRules {
   uniform: readonly string[];
   /** A reason why this model of the architecture may not be cut, else null. */
   refuse?: (model: ModelSource) => string | null;
-  /** Stages begin only at multiples of this; 1 where it is left out. */
-  period?: (model: ModelSource) => number;
+  /** Layers at which a stage may begin, ascending, without 0; every layer where it is left out. */
+  cutPoints?: (model: ModelSource) => number[];
   /** What the first stage multiplies looked-up embedding rows by; 1 where it is left out. */
   embeddingScale?: (model: ModelSource) => number;
   /** Metadata of a stage that differs from the model's beyond what every architecture needs. */
   metadata?: (model: ModelSource, range: LayerRange) => ReadonlyMap<string, EncodableValue>;
-  /** llama.cpp insists on `output.weight`: stages without a head get one of a single row. */
+  /**
+   * llama.cpp insists on `output.weight` beside `token_embd.weight`: stages without a head get one of a single row, and
+   * the last stage keeps both (the embedding is never touched there).
+   */
   demandsOutput?: boolean;
 }
 
@@ -72,6 +75,13 @@ const rules: ReadonlyMap<string, ArchitectureRules> = new Map<string, Architectu
     },
   ],
 ]);
+
+/** Cut points for models whose layers repeat a pattern that llama.cpp starts anew in each file. */
+export function multiplesOf(period: number, layers: number): number[] {
+  const multiples: number[] = [];
+  for (let layer = period; layer < layers; layer += period) multiples.push(layer);
+  return multiples;
+}
 
 /** The rules of an architecture; undefined for one that serves whole only. */
 export function architectureRules(architecture: string): ArchitectureRules | undefined {

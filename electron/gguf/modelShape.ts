@@ -1,4 +1,5 @@
 import type { LayerShape, ModelShape } from '../planner/modelShape.ts';
+import { architectureRules } from './architectures.ts';
 import { attentionWindows } from './attentionWindows.ts';
 import type { ModelSource } from './openModel.ts';
 import { layerOf, splittability } from './splittability.ts';
@@ -7,7 +8,7 @@ import { layerOf, splittability } from './splittability.ts';
  * What the planner needs to know of a model, from its header alone. Bytes are those of the tensors as the stage files
  * hold them; beside them a stage file has a header, padding, and on all stages but the last two vectors of n_embd floats.
  */
-export function modelShape(model: ModelSource): ModelShape {
+export function modelShape(model: ModelSource, rules = architectureRules(model.architecture)): ModelShape {
   const { architecture, metadata, summary, layers } = model;
   const weights = new Array<number>(layers).fill(0);
   const bytes = { embedding: 0, output: 0, shared: 0 };
@@ -17,7 +18,8 @@ export function modelShape(model: ModelSource): ModelShape {
     else bytes[globalPlace(name)] += byteLength;
   }
   const embedding = model.tensors.get('token_embd.weight');
-  const tiedBytes = model.tensors.has('output.weight') ? 0 : (embedding?.byteLength ?? 0);
+  const lastHoldsIt = !model.tensors.has('output.weight') || rules?.demandsOutput === true;
+  const tiedBytes = lastHoldsIt ? (embedding?.byteLength ?? 0) : 0;
   const kv = kvBytesPerToken(model);
   const windows = attentionWindows(architecture, layers, metadata);
   return {
@@ -37,7 +39,7 @@ export function modelShape(model: ModelSource): ModelShape {
     outputBytes: bytes.output + tiedBytes,
     sharedBytes: bytes.shared,
     tiedBytes,
-    ...splittability(model),
+    ...splittability(model, rules),
   };
 }
 

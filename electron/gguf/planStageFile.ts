@@ -79,13 +79,13 @@ function copyOf(tensor: SourceTensor, name = tensor.name): PlannedTensor {
 
 /** llama.cpp takes the head from `token_embd` where there is no `output`: tied and untied models end alike. */
 function headTensors(model: ModelSource, rules: ArchitectureRules): PlannedTensor[] {
-  const head = model.tensors.get('output.weight') ?? tensorOf(model, 'token_embd.weight');
+  const embedding = tensorOf(model, 'token_embd.weight');
+  const output = model.tensors.get('output.weight') ?? embedding;
+  const heads = rules.demandsOutput
+    ? [copyOf(embedding), copyOf(output, 'output.weight')]
+    : [copyOf(output, 'token_embd.weight')];
   const more = rules.headTensors.flatMap((name) => model.tensors.get(name) ?? []);
-  return [
-    copyOf(head, 'token_embd.weight'),
-    copyOf(tensorOf(model, 'output_norm.weight')),
-    ...more.map((t) => copyOf(t)),
-  ];
+  return [...heads, ...[tensorOf(model, 'output_norm.weight'), ...more].map((tensor) => copyOf(tensor))];
 }
 
 /** A vocabulary of one token, so that the head of a stage that has none costs nothing. */

@@ -1,4 +1,4 @@
-import { type ArchitectureRules, architectureRules } from './architectures.ts';
+import { type ArchitectureRules, architectureRules, multiplesOf } from './architectures.ts';
 import { oneLine } from './ggufError.ts';
 import type { ModelSource } from './openModel.ts';
 
@@ -17,10 +17,8 @@ export function splittability(
 ): Splittability {
   const reason = whyWhole(model, rules);
   if (reason !== null || rules === undefined) return { cutPoints: [], unsplittableReason: reason };
-  const period = rules.period?.(model) ?? 1;
-  const cutPoints: number[] = [];
-  for (let layer = period; layer < model.layers; layer += period) cutPoints.push(layer);
-  const tooFew = `its ${model.layers} layers leave no place to cut`;
+  const cutPoints = rules.cutPoints?.(model) ?? multiplesOf(1, model.layers);
+  const tooFew = `with ${model.layers} layers it has no place to be cut`;
   return { cutPoints, unsplittableReason: cutPoints.length > 0 ? null : tooFew };
 }
 

@@ -15,7 +15,7 @@ export interface ModelShape {
   outputBytes: number;
   /** Global tensors that every stage holds a copy of (rope factors). */
   sharedBytes: number;
-  /** Counted in `embeddingBytes` and in `outputBytes`, but held once by a whole model, where the head is the embedding. */
+  /** Counted in `embeddingBytes` and in `outputBytes`, but held once by a whole model: an embedding that is also the head. */
   tiedBytes: number;
   /**
    * Layers at which a stage may begin, ascending, without 0; empty where the model must stay whole, and then
