@@ -1,8 +1,8 @@
+import './base.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './App.tsx';
 import { followMember } from './member/memberStore.ts';
-import './base.css';
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no #root');

@@ -25,14 +25,18 @@ export const useChat = create<ChatStore>()(() => ({ turns: [], putAway: [] }));
 let underWay: AbortController | null = null;
 let nextId = 1;
 
+/** Where answers come from and what time it is; tests bring their own. */
+export interface AskOptions {
+  stream?: (...args: Parameters<typeof streamChat>) => AsyncIterable<ChatEvent>;
+  /** Milliseconds. */
+  now?: () => number;
+}
+
 /** Asks the model, with the whole conversation before it, and streams the answer into the store. */
 export async function ask(
   model: string,
   question: string,
-  {
-    stream = streamChat,
-    now = () => performance.now(),
-  }: { stream?: (...args: Parameters<typeof streamChat>) => AsyncIterable<ChatEvent>; now?: () => number } = {},
+  { stream = streamChat, now = () => performance.now() }: AskOptions = {},
 ): Promise<void> {
   if (underWay !== null) return;
   const abort = new AbortController();
@@ -67,11 +71,11 @@ export function stop(): void {
 }
 
 /** Asks the last question anew, in place of its failed answer. */
-export async function retry(model: string): Promise<void> {
+export async function retry(model: string, options?: AskOptions): Promise<void> {
   const last = useChat.getState().turns.at(-1);
   if (last === undefined || underWay !== null) return;
   useChat.setState(({ turns }) => ({ turns: turns.slice(0, -1) }));
-  await ask(model, last.question);
+  await ask(model, last.question, options);
 }
 
 /** Begins a new conversation; `bringBack` undoes it. */

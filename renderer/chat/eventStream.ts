@@ -1,6 +1,6 @@
 /**
- * The `data` of each server-sent event of a body, in order. Ends with the body; leaving the loop cancels it.
- * Format: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+ * The `data` of each server-sent event of a body, in order; lines end with LF or CRLF. Ends with the body; leaving the
+ * loop cancels it. Format: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
 export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
@@ -12,8 +12,7 @@ export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerat
       const { done, value } = await reader.read();
       if (done) return;
       unread += decoder.decode(value, { stream: true });
-      // A lone CR at the end may be the first half of CRLF.
-      const lines = unread.split(/\r\n|\n|\r(?!$)/);
+      const lines = unread.split(/\r?\n/);
       unread = lines.pop() ?? '';
       for (const line of lines) {
         if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5));

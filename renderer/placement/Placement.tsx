@@ -25,7 +25,7 @@ function PipelinePicture({ pipeline }: { pipeline: ServingPipeline }) {
         <Fact name="Members" value={String(placement.length)} />
         <Fact name={hops === 1 ? 'Hop per token' : 'Hops per token'} value={String(hops)} />
         <Fact name="Weights" value={formatBytes(bytes)} />
-        <Fact name="Tokens per second" value={lastTokensPerSecond === null ? '–' : formatRate(lastTokensPerSecond)} />
+        <Fact name="Tokens / s" value={lastTokensPerSecond === null ? '–' : formatRate(lastTokensPerSecond)} />
       </dl>
       <ol className="stages">
         {bands.map((band, index) => (
