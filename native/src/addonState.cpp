@@ -1,0 +1,30 @@
+#include "addonState.h"
+
+namespace roomful {
+
+std::shared_ptr<StageRunner> AddonState::startRunner() {
+  auto runner = std::make_shared<StageRunner>([this](StageRunner* ended) {
+    loop.post([this, ended](Napi::Env) {
+      std::erase_if(runners_, [&](const auto& owned) { return owned.get() == ended; });
+    });
+  });
+  runners_.insert(runner);
+  return runner;
+}
+
+ComputeThread& AddonState::background() {
+  if (!background_) background_.emplace();
+  return *background_;
+}
+
+void AddonState::close() {
+  loop.close();
+  // All are told before the first is waited for.
+  for (const auto& runner : runners_) runner->abandon();
+  for (const auto& runner : runners_) runner->close();
+  runners_.clear();
+  background_.reset();
+  calls.clear();
+}
+
+}  // namespace roomful

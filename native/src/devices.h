@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "llamaApi.h"
+
+namespace roomful {
+
+/** A device as a ggml backend reports it; bytes. */
+struct Device {
+  std::string name;
+  std::string description;
+  std::string backend;
+  /** 'cpu', 'gpu', 'integrated' or 'accelerator'. */
+  const char* kind;
+  uint64_t totalBytes;
+  uint64_t freeBytes;
+};
+
+std::vector<Device> listDevices(const LlamaApi& api);
+
+}  // namespace roomful

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "failure.h"
+#include "llama.h"
+#include "sharedLibrary.h"
+
+// Which library exports what, on every platform (Windows looks in exactly the one that is asked).
+#define ROOMFUL_LLAMA_SYMBOLS(X)  \
+  X(llama_backend_init)           \
+  X(llama_log_set)                \
+  X(llama_model_default_params)   \
+  X(llama_context_default_params) \
+  X(llama_model_load_from_file)   \
+  X(llama_model_free)             \
+  X(llama_init_from_model)        \
+  X(llama_free)                   \
+  X(llama_attach_threadpool)      \
+  X(llama_max_parallel_sequences) \
+  X(llama_n_ctx)                  \
+  X(llama_n_batch)                \
+  X(llama_get_memory)             \
+  X(llama_model_get_vocab)        \
+  X(llama_model_rope_type)        \
+  X(llama_model_n_embd)           \
+  X(llama_model_n_embd_inp)       \
+  X(llama_model_n_layer)          \
+  X(llama_model_has_encoder)      \
+  X(llama_model_has_decoder)      \
+  X(llama_model_is_recurrent)     \
+  X(llama_model_is_hybrid)        \
+  X(llama_memory_seq_rm)          \
+  X(llama_memory_seq_cp)          \
+  X(llama_memory_seq_pos_max)     \
+  X(llama_decode)                 \
+  X(llama_synchronize)            \
+  X(llama_get_logits_ith)         \
+  X(llama_vocab_n_tokens)         \
+  X(llama_vocab_is_eog)           \
+  X(llama_vocab_bos)              \
+  X(llama_vocab_eos)              \
+  X(llama_vocab_get_add_bos)      \
+  X(llama_vocab_type)             \
+  X(llama_tokenize)               \
+  X(llama_token_to_piece)
+
+#define ROOMFUL_GGML_SYMBOLS(X)          \
+  X(ggml_backend_load_all_from_path)     \
+  X(ggml_backend_dev_count)              \
+  X(ggml_backend_dev_get)                \
+  X(ggml_backend_dev_by_name)            \
+  X(ggml_backend_dev_by_type)
+
+#define ROOMFUL_GGML_BASE_SYMBOLS(X)   \
+  X(ggml_log_set)                      \
+  X(ggml_backend_dev_name)             \
+  X(ggml_backend_dev_description)      \
+  X(ggml_backend_dev_memory)           \
+  X(ggml_backend_dev_type)             \
+  X(ggml_backend_dev_backend_reg)      \
+  X(ggml_backend_reg_name)             \
+  X(ggml_backend_reg_get_proc_address) \
+  X(ggml_backend_tensor_get)           \
+  X(ggml_get_type_traits)              \
+  X(ggml_row_size)                     \
+  X(ggml_nbytes)                       \
+  X(ggml_is_contiguous)                \
+  X(ggml_fp16_to_fp32_row)             \
+  X(ggml_fp32_to_fp16_row)             \
+  X(ggml_threadpool_params_default)
+
+namespace roomful {
+
+/** The C functions of llama.cpp and ggml, resolved from prebuilt libraries of the release that the headers belong to. */
+struct LlamaApi {
+#define ROOMFUL_MEMBER(name) decltype(&::name) name = nullptr;
+  ROOMFUL_LLAMA_SYMBOLS(ROOMFUL_MEMBER)
+  ROOMFUL_GGML_SYMBOLS(ROOMFUL_MEMBER)
+  ROOMFUL_GGML_BASE_SYMBOLS(ROOMFUL_MEMBER)
+#undef ROOMFUL_MEMBER
+
+  /**
+   * Opens the libraries of a folder, redirects their log and loads every ggml backend found there. Backends register
+   * with the process and cannot be unloaded safely, so the libraries stay open until it ends: the first folder that
+   * opens is the only one; asking for it again returns the same table.
+   */
+  static Outcome<const LlamaApi*> open(const std::filesystem::path& folder);
+
+  /** The table of the folder that was opened, null before. */
+  static const LlamaApi* opened();
+};
+
+struct FreeModel {
+  const LlamaApi* api;
+  void operator()(llama_model* model) const { api->llama_model_free(model); }
+};
+using ModelPointer = std::unique_ptr<llama_model, FreeModel>;
+
+struct FreeContext {
+  const LlamaApi* api;
+  void operator()(llama_context* context) const { api->llama_free(context); }
+};
+using ContextPointer = std::unique_ptr<llama_context, FreeContext>;
+
+}  // namespace roomful

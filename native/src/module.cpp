@@ -1,0 +1,71 @@
+#include <napi.h>
+
+#include "addonState.h"
+#include "argumentReader.h"
+#include "devices.h"
+#include "jsError.h"
+#include "parentWatch.h"
+#include "stageObject.h"
+#include "vocabularyObject.h"
+
+namespace roomful {
+
+namespace {
+
+Napi::Value open(const Napi::CallbackInfo& info) {
+  if (!info[0].IsString()) return thrown(info.Env(), {FailureCode::BadArgument, "librariesFolder must be a string"});
+  const auto opened = LlamaApi::open(pathFromUtf8(info[0].As<Napi::String>().Utf8Value()));
+  return opened.ok() ? info.Env().Undefined() : thrown(info.Env(), opened.failure());
+}
+
+Napi::Value devices(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const LlamaApi* api = LlamaApi::opened();
+  if (!api) return thrown(env, {FailureCode::LibraryMissing, "open() was not called"});
+  const auto found = contained(FailureCode::LoadFailed, [&]() -> Outcome<std::vector<Device>> { return listDevices(*api); });
+  if (!found.ok()) return thrown(env, found.failure());
+  Napi::Array array = Napi::Array::New(env, found.value().size());
+  for (uint32_t i = 0; i < found.value().size(); i++) {
+    const Device& device = found.value()[i];
+    Napi::Object object = Napi::Object::New(env);
+    object.Set("name", device.name);
+    object.Set("description", device.description);
+    object.Set("backend", device.backend);
+    object.Set("kind", device.kind);
+    object.Set("totalBytes", static_cast<double>(device.totalBytes));
+    object.Set("freeBytes", static_cast<double>(device.freeBytes));
+    array.Set(i, object);
+  }
+  return array;
+}
+
+Napi::Value watchParent(const Napi::CallbackInfo& info) {
+  const Outcome<int64_t> parent = readInteger(info[0], "parentPid", 1, UINT32_MAX);
+  if (!parent.ok()) return thrown(info.Env(), parent.failure());
+  exitWithParent(parent.value());
+  return info.Env().Undefined();
+}
+
+Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  auto state = std::make_unique<AddonState>(env);
+  state->stageClass = Napi::Persistent(StageObject::define(env));
+  state->vocabularyClass = Napi::Persistent(VocabularyObject::define(env));
+  AddonState* const owned = state.get();
+  env.SetInstanceData(state.release());
+  // After the state's own hook for its thread-safe function: hooks run last in, first out.
+  env.AddCleanupHook([owned] { owned->close(); });
+
+  exports.Set("open", Napi::Function::New<open>(env, "open"));
+  exports.Set("devices", Napi::Function::New<devices>(env, "devices"));
+  exports.Set("loadStage", Napi::Function::New<&StageObject::load>(env, "loadStage"));
+  exports.Set("loadVocabulary", Napi::Function::New<&VocabularyObject::load>(env, "loadVocabulary"));
+  exports.Set("exitWithParent", Napi::Function::New<watchParent>(env, "exitWithParent"));
+  return exports;
+}
+
+}  // namespace
+
+}  // namespace roomful
+
+using roomful::initialize;
+NODE_API_MODULE(roomful, initialize)

@@ -1,0 +1,66 @@
+#include "sharedLibrary.h"
+
+#ifdef _WIN32
+#include <windows.h>
+
+#include <system_error>
+#else
+#include <dlfcn.h>
+#endif
+
+namespace roomful {
+
+namespace {
+
+void closeHandle(void* handle) {
+#ifdef _WIN32
+  FreeLibrary(static_cast<HMODULE>(handle));
+#else
+  dlclose(handle);
+#endif
+}
+
+std::string lastError() {
+#ifdef _WIN32
+  return std::system_category().message(static_cast<int>(GetLastError()));
+#else
+  const char* text = dlerror();
+  return text ? text : "unknown error";
+#endif
+}
+
+}  // namespace
+
+SharedLibrary::SharedLibrary(void* handle) : handle_(handle, closeHandle) {}
+
+Outcome<SharedLibrary> SharedLibrary::open(const std::filesystem::path& path) {
+#ifdef _WIN32
+  // The siblings of the library (ggml, the CUDA runtime) lie in its own folder, which Windows does not search by default.
+  void* handle = LoadLibraryExW(path.c_str(), nullptr, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
+#else
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+#endif
+  if (!handle) {
+    return Failure{FailureCode::LibraryMissing, "'" + utf8FromPath(path) + "' could not be opened: " + lastError()};
+  }
+  return SharedLibrary(handle);
+}
+
+void* SharedLibrary::find(const char* symbol) const {
+#ifdef _WIN32
+  return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(handle_.get()), symbol));
+#else
+  return dlsym(handle_.get(), symbol);
+#endif
+}
+
+std::filesystem::path pathFromUtf8(const std::string& text) {
+  return std::filesystem::path(std::u8string(text.begin(), text.end()));
+}
+
+std::string utf8FromPath(const std::filesystem::path& path) {
+  const std::u8string text = path.u8string();
+  return std::string(text.begin(), text.end());
+}
+
+}  // namespace roomful

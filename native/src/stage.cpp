@@ -1,0 +1,318 @@
+#include "stage.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "activationCodec.h"
+#include "logCapture.h"
+
+namespace roomful {
+
+namespace {
+
+Failure bad(std::string message) { return {FailureCode::BadArgument, std::move(message)}; }
+
+bool reportProgress(float fraction, void* progress) { return (*static_cast<const LoadProgress*>(progress))(fraction); }
+
+/** The devices that a model may use, ending with null: none keeps everything on the CPU, null is llama.cpp's choice. */
+Outcome<std::vector<ggml_backend_dev_t>> devicesFor(const LlamaApi& api, const StageOptions& options) {
+  std::vector<ggml_backend_dev_t> devices;
+  if (options.gpuLayers > 0 && options.device) {
+    ggml_backend_dev_t device = api.ggml_backend_dev_by_name(options.device->c_str());
+    if (!device) return bad("there is no device named '" + *options.device + "'");
+    devices.push_back(device);
+  }
+  devices.push_back(nullptr);
+  return devices;
+}
+
+/** Four positions per row of activations for multi-section rope (qwen2vl, qwen35), one for all others. */
+int32_t positionsPerRow(const LlamaApi& api, const llama_model* model) {
+  const llama_rope_type rope = api.llama_model_rope_type(model);
+  return rope == LLAMA_ROPE_TYPE_MROPE || rope == LLAMA_ROPE_TYPE_IMROPE ? 4 : 1;
+}
+
+}  // namespace
+
+Outcome<std::unique_ptr<Stage>> Stage::load(const LlamaApi& api, const StageOptions& options, const LoadProgress& progress,
+                                            CancelQuestion isCancelled) {
+  const LogCapture log;
+  Outcome<std::vector<ggml_backend_dev_t>> devices = devicesFor(api, options);
+  if (!devices.ok()) return devices.failure();
+
+  llama_model_params params = api.llama_model_default_params();
+  if (options.gpuLayers == 0 || options.device) params.devices = devices.value().data();
+  // The head is one layer more for llama.cpp: it goes along once all layers of the stage are offloaded.
+  params.n_gpu_layers = options.gpuLayers >= options.layers ? options.layers + 1 : options.gpuLayers;
+  params.progress_callback = reportProgress;
+  params.progress_callback_user_data = const_cast<LoadProgress*>(&progress);
+
+  ModelPointer model(api.llama_model_load_from_file(options.path.c_str(), params), FreeModel{&api});
+  if (!model) {
+    if (!progress(0)) return Failure{FailureCode::Cancelled, "loading '" + options.path + "' was cancelled"};
+    return Failure{FailureCode::LoadFailed, log.explain("'" + options.path + "' could not be loaded")};
+  }
+  auto stage = std::make_unique<Stage>(Key{}, api, options, std::move(model), std::move(isCancelled));
+  if (Status checked = stage->checkModel(); !checked.ok()) return checked.failure();
+  if (options.embedding) {
+    Outcome<EmbeddingLookup> embedding = EmbeddingLookup::open(api, *options.embedding);
+    if (!embedding.ok()) return embedding.failure();
+    stage->embedding_.emplace(std::move(embedding.value()));
+  }
+  if (Status context = stage->openContext(); !context.ok()) {
+    return Failure{context.failure().code, log.explain(context.failure().message)};
+  }
+  stage->memory_ = memoryReportFromLog(log.lines());
+  return stage;
+}
+
+Stage::Stage(Key, const LlamaApi& api, const StageOptions& options, ModelPointer model, CancelQuestion isCancelled)
+    : api_(api),
+      options_(options),
+      isCancelled_(std::move(isCancelled)),
+      model_(std::move(model)),
+      vocabulary_(api.llama_model_get_vocab(model_.get())),
+      embeddingLength_(api.llama_model_n_embd(model_.get())),
+      vocabularySize_(api.llama_vocab_n_tokens(vocabulary_)),
+      hasRecurrentState_(api.llama_model_is_recurrent(model_.get()) || api.llama_model_is_hybrid(model_.get())),
+      tap_(api, options.layers, embeddingLength_),
+      threadpool_(nullptr, FreeThreadpool{nullptr}),
+      context_(nullptr, FreeContext{&api}) {}
+
+Status Stage::checkModel() const {
+  const std::string file = "'" + options_.path + "'";
+  const int32_t layers = api_.llama_model_n_layer(model_.get());
+  if (layers != options_.layers) {
+    return bad(file + " holds " + std::to_string(layers) + " layers, not " + std::to_string(options_.layers));
+  }
+  // A file cut for a stage without head has a vocabulary of one (ENGINE.md section 2).
+  if (samplesTokens(options_.role) && vocabularySize_ <= 1) {
+    return bad(file + " is a stage without a head and cannot be the last one");
+  }
+  if (!samplesTokens(options_.role) && vocabularySize_ != 1) {
+    return bad(file + " has a head and cannot be a first or middle stage");
+  }
+  if (api_.llama_model_has_encoder(model_.get()) || !api_.llama_model_has_decoder(model_.get())) {
+    return Failure{FailureCode::LoadFailed, file + " is not a model that generates text from text"};
+  }
+  if (options_.role != Role::Whole && api_.llama_model_n_embd_inp(model_.get()) != embeddingLength_) {
+    return Failure{FailureCode::LoadFailed, file + " has layers of different widths and cannot be a stage"};
+  }
+  if (options_.embedding && options_.embedding->columns != embeddingLength_) {
+    return bad("the embedding table has " + std::to_string(options_.embedding->columns) + " columns, but " + file +
+               " takes " + std::to_string(embeddingLength_));
+  }
+  return Nothing{};
+}
+
+Status Stage::openContext() {
+  const bool head = samplesTokens(options_.role);
+  const auto slots = static_cast<uint32_t>(options_.slots);
+  llama_context_params params = api_.llama_context_default_params();
+  params.n_ctx = options_.contextLength;
+  params.n_batch = options_.batch;
+  params.n_ubatch = options_.batch;
+  params.n_seq_max = slots;
+  // llama.cpp reserves one row per slot whatever is asked, and asserts that this limit allows it.
+  params.n_outputs_max = std::max(slots, head ? options_.maxOutputs : options_.batch);
+  params.n_threads = options_.threads;
+  params.n_threads_batch = options_.threads;
+  params.type_k = options_.kvType;
+  params.type_v = options_.kvType;
+  // Flash attention is off on the CPU, where it accumulates in f16 and picks its kernel by the number of rows and of
+  // cells in use, so that a slot's result would depend on its neighbours. A quantized cache cannot do without. On a
+  // device it is llama.cpp's choice: without it the scores alone take batch x context x heads x 4 bytes.
+  params.flash_attn_type = options_.gpuLayers > 0                ? LLAMA_FLASH_ATTN_TYPE_AUTO
+                           : options_.kvType != GGML_TYPE_F16 ? LLAMA_FLASH_ATTN_TYPE_ENABLED
+                                                              : LLAMA_FLASH_ATTN_TYPE_DISABLED;
+  params.kv_unified = true;
+  params.swa_full = true;
+  params.no_perf = true;
+  params.abort_callback = shouldAbort;
+  params.abort_callback_data = this;
+  if (!head) {
+    params.cb_eval = OutputTap::onTensor;
+    params.cb_eval_user_data = &tap_;
+  }
+  context_.reset(api_.llama_init_from_model(model_.get(), params));
+  if (!context_) {
+    return Failure{FailureCode::LoadFailed, "'" + options_.path + "' was loaded, but there is no room to run it"};
+  }
+  kv_ = api_.llama_get_memory(context_.get());
+  if (!kv_) return Failure{FailureCode::LoadFailed, "'" + options_.path + "' is not a model that generates text from text"};
+  batchLimit_ = api_.llama_n_batch(context_.get());
+  const bool takesText = options_.role == Role::Whole;
+  batch_.emplace(batchLimit_, takesText ? 0 : embeddingLength_, takesText ? 1 : positionsPerRow(api_, model_.get()));
+  attachThreads();
+  return Nothing{};
+}
+
+/** Keeps the worker threads between steps; llama.cpp would otherwise start and end them for every graph. */
+void Stage::attachThreads() {
+  if (options_.threads == 1) return;
+  ggml_backend_dev_t cpu = api_.ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
+  ggml_backend_reg_t backend = api_.ggml_backend_dev_backend_reg(cpu);
+  const auto create = reinterpret_cast<decltype(&ggml_threadpool_new)>(
+      api_.ggml_backend_reg_get_proc_address(backend, "ggml_threadpool_new"));
+  const auto release =
+      reinterpret_cast<FreeThreadpool::Function>(api_.ggml_backend_reg_get_proc_address(backend, "ggml_threadpool_free"));
+  if (!create || !release) return;
+  ggml_threadpool_params params = api_.ggml_threadpool_params_default(options_.threads);
+  // Sleeping between steps rather than spinning: other stages and the member need the cores meanwhile.
+  params.poll = 0;
+  threadpool_ = {create(&params), FreeThreadpool{release}};
+  if (threadpool_) api_.llama_attach_threadpool(context_.get(), threadpool_.get(), threadpool_.get());
+}
+
+bool Stage::shouldAbort(void* self) { return static_cast<Stage*>(self)->isCancelled_(); }
+
+Outcome<StepResult> Stage::decode(const Step& step) {
+  const auto started = std::chrono::steady_clock::now();
+  if (Status checked = checkStep(step); !checked.ok()) return checked.failure();
+  for (const Run& run : step.runs) {
+    if (!run.truncateTo) continue;
+    if (Status removed = removeFrom(run.slot, *run.truncateTo); !removed.ok()) return removed.failure();
+  }
+  StepResult result;
+  if (step.tokenCount > 0) {
+    const Status done = contained(FailureCode::DecodeFailed, [&]() -> Status {
+      if (Status prepared = prepareInput(step); !prepared.ok()) return prepared;
+      if (!samplesTokens(options_.role)) tap_.begin(step.output);
+      if (Status computed = compute(); !computed.ok()) return computed;
+      return samplesTokens(options_.role) ? sample(step, result) : giveOutput(step, result);
+    });
+    if (!done.ok()) {
+      rollBack(step);
+      return done.failure();
+    }
+  }
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - started;
+  result.computeMs = elapsed.count();
+  return result;
+}
+
+Status Stage::checkStep(const Step& step) const {
+  if (step.tokenCount > batchLimit_) {
+    return bad("the step has " + std::to_string(step.tokenCount) + " tokens, but the stage takes " +
+               std::to_string(batchLimit_) + " at once");
+  }
+  const int32_t vocabulary = options_.role == Role::First ? embedding_->rows() : vocabularySize_;
+  size_t sampled = 0;
+  for (const Run& run : step.runs) {
+    if (run.sampling) sampled++;
+    const int32_t held = lengthOf(run.slot);
+    const int32_t length = run.truncateTo ? std::min(held, *run.truncateTo) : held;
+    if (!run.tokens.empty() && run.start != length) {
+      return bad("slot " + std::to_string(run.slot) + " holds " + std::to_string(length) +
+                 " tokens, but the run starts at position " + std::to_string(run.start));
+    }
+    if (takesTokens(options_.role)) {
+      const auto outside =
+          std::find_if(run.tokens.begin(), run.tokens.end(), [&](int32_t token) { return token < 0 || token >= vocabulary; });
+      if (outside != run.tokens.end()) {
+        return bad("token " + std::to_string(*outside) + " is not in the vocabulary of " + std::to_string(vocabulary));
+      }
+    }
+    // Recurrent layers need equally long sequences and llama.cpp reorders the rows of others (ENGINE.md section 4).
+    if (hasRecurrentState_ && run.tokens.size() != step.runs.front().tokens.size()) {
+      return bad("a model with recurrent layers takes runs of different lengths in steps of their own");
+    }
+  }
+  const size_t mostOutputs = std::max<size_t>(options_.maxOutputs, static_cast<size_t>(options_.slots));
+  if (sampled > mostOutputs) {
+    return bad("the step asks for " + std::to_string(sampled) + " tokens, but maxOutputs is " +
+               std::to_string(options_.maxOutputs));
+  }
+  return Nothing{};
+}
+
+Status Stage::prepareInput(const Step& step) {
+  batch_->fill(step, !samplesTokens(options_.role));
+  if (options_.role == Role::Whole) return Nothing{};
+  if (options_.role == Role::First) return embedding_->lookUp(batch_->tokens(), batch_->activations());
+  widenActivations(api_, step.inputFormat, step.input, batch_->activations());
+  return Nothing{};
+}
+
+Status Stage::compute() {
+  const LogCapture log;
+  const int32_t status = api_.llama_decode(context_.get(), batch_->view());
+  api_.llama_synchronize(context_.get());
+  if (status == 2 || isCancelled_()) return Failure{FailureCode::Cancelled, "the step was cancelled"};
+  if (status == 1) {
+    return Failure{FailureCode::DecodeFailed, "the KV cache of " + std::to_string(api_.llama_n_ctx(context_.get())) +
+                                                  " tokens over all slots has no room for the step"};
+  }
+  if (status != 0) {
+    return Failure{FailureCode::DecodeFailed,
+                   log.explain("llama.cpp could not compute the step (status " + std::to_string(status) + ")")};
+  }
+  return Nothing{};
+}
+
+Status Stage::giveOutput(const Step& step, StepResult& result) {
+  const Outcome<size_t> written = tap_.end();
+  if (!written.ok()) return written.failure();
+  const size_t values = step.tokenCount * static_cast<size_t>(embeddingLength_);
+  if (written.value() != values * sizeof(float)) {
+    return Failure{FailureCode::DecodeFailed, "the last layer gave " + std::to_string(written.value()) + " bytes, not " +
+                                                  std::to_string(values * sizeof(float)) +
+                                                  "; this architecture may not be cut"};
+  }
+  const bool narrow =
+      step.outputFormat == ActivationFormat::F16 && narrowActivations(api_, step.output.first(values * sizeof(float)));
+  result.format = narrow ? ActivationFormat::F16 : ActivationFormat::F32;
+  result.byteLength = values * bytesPerValue(*result.format);
+  return Nothing{};
+}
+
+Status Stage::sample(const Step& step, StepResult& result) {
+  int32_t row = -1;
+  for (const Run& run : step.runs) {
+    row += static_cast<int32_t>(run.tokens.size());
+    if (!run.sampling) continue;
+    const float* logits = api_.llama_get_logits_ith(context_.get(), row);
+    if (!logits) return Failure{FailureCode::DecodeFailed, "llama.cpp gave no logits for the step"};
+    const int32_t position = run.start + static_cast<int32_t>(run.tokens.size());
+    const Outcome<int32_t> token =
+        sampler_.sample({logits, static_cast<size_t>(vocabularySize_)}, *run.sampling, position);
+    if (!token.ok()) return token.failure();
+    result.sampled.push_back({run.slot, position, token.value()});
+  }
+  return Nothing{};
+}
+
+Status Stage::closeSlot(int32_t slot) { return removeFrom(slot, 0); }
+
+Status Stage::truncate(int32_t slot, int32_t position) { return removeFrom(slot, position); }
+
+Status Stage::copyPrefix(int32_t from, int32_t to, int32_t length) {
+  const int32_t held = lengthOf(from);
+  if (length > held || (hasRecurrentState_ && length != held)) {
+    return bad("slot " + std::to_string(from) + " holds " + std::to_string(held) + " tokens; a prefix of " +
+               std::to_string(length) + " cannot be copied");
+  }
+  if (Status removed = removeFrom(to, 0); !removed.ok()) return removed;
+  if (length > 0) api_.llama_memory_seq_cp(kv_, from, to, 0, length);
+  return Nothing{};
+}
+
+Status Stage::removeFrom(int32_t slot, int32_t position) {
+  if (position >= lengthOf(slot)) return Nothing{};
+  // A negative start means the whole sequence, which can always be removed.
+  if (api_.llama_memory_seq_rm(kv_, slot, position == 0 ? -1 : position, -1)) return Nothing{};
+  return bad("slot " + std::to_string(slot) + " cannot be cut at position " + std::to_string(position) +
+             ": its model keeps a recurrent state, which only can be dropped as a whole");
+}
+
+void Stage::rollBack(const Step& step) {
+  for (const Run& run : step.runs) {
+    if (run.tokens.empty()) continue;
+    // What cannot be cut is dropped as a whole: positions stay checked, so the next step of the slot says so.
+    if (!removeFrom(run.slot, run.start).ok()) api_.llama_memory_seq_rm(kv_, run.slot, -1, -1);
+  }
+}
+
+int32_t Stage::lengthOf(int32_t slot) const { return api_.llama_memory_seq_pos_max(kv_, slot) + 1; }
+
+}  // namespace roomful

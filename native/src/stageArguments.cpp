@@ -1,0 +1,140 @@
+#include "stageArguments.h"
+
+#include "argumentReader.h"
+
+namespace roomful {
+
+namespace {
+
+constexpr int64_t kMostTokens = 1 << 30;
+constexpr int64_t kMostBytes = int64_t{1} << 50;
+constexpr const char* const kRoles[] = {"whole", "first", "middle", "last"};
+constexpr const char* const kFormats[] = {"f16", "f32"};
+
+EmbeddingTable readEmbedding(ArgumentReader& reader) {
+  return EmbeddingTable{
+      .path = reader.text("path"),
+      .offset = static_cast<uint64_t>(reader.integer("offset", 0, kMostBytes)),
+      .type = static_cast<int32_t>(reader.integer("type", 0, GGML_TYPE_COUNT - 1)),
+      .rows = static_cast<int32_t>(reader.integer("rows", 1, kMostTokens)),
+      .columns = static_cast<int32_t>(reader.integer("columns", 1, kMostTokens)),
+      .scale = static_cast<float>(reader.number("scale", -1e9, 1e9)),
+  };
+}
+
+Sampling readSampling(ArgumentReader& reader) {
+  return Sampling{
+      .temperature = reader.number("temperature", 0, 1e6),
+      .topP = reader.number("topP", 0, 1),
+      .seed = reader.unsigned64("seed"),
+      .choice = static_cast<uint64_t>(reader.integer("choice", 0, INT32_MAX)),
+  };
+}
+
+Run readRun(ArgumentReader& reader, const StepLimits& limits) {
+  Run run{};
+  run.slot = static_cast<int32_t>(reader.integer("slot", 0, limits.slots - 1));
+  run.start = static_cast<int32_t>(reader.integer("start", 0, kMostTokens));
+  const Napi::Int32Array tokens = reader.int32Array("tokens");
+  run.tokens.assign(tokens.Data(), tokens.Data() + tokens.ElementLength());
+  if (!reader.isNull("truncateTo")) run.truncateTo = static_cast<int32_t>(reader.integer("truncateTo", 0, kMostTokens));
+  if (!reader.isNull("sampling")) {
+    ArgumentReader sampling = reader.object("sampling");
+    run.sampling = readSampling(sampling);
+    reader.include(sampling);
+    if (!samplesTokens(limits.role)) reader.reject("asks for a token, which only the last stage or a whole model gives");
+    if (run.tokens.empty()) reader.reject("asks for a token after no tokens");
+  }
+  return run;
+}
+
+}  // namespace
+
+Outcome<StageOptions> readStageOptions(const LlamaApi& api, const Napi::Value& value) {
+  ArgumentReader reader(value, "options");
+  StageOptions options{};
+  options.path = reader.text("path");
+  options.role = static_cast<Role>(reader.oneOf("role", kRoles));
+  options.layers = static_cast<int32_t>(reader.integer("layers", 1, 1 << 16));
+  options.contextLength = static_cast<uint32_t>(reader.integer("contextLength", 1, kMostTokens));
+  options.slots = static_cast<int32_t>(reader.integer("slots", 1, static_cast<int64_t>(api.llama_max_parallel_sequences())));
+  options.batch = static_cast<uint32_t>(reader.integer("batch", 1, 1 << 20));
+  options.threads = static_cast<int32_t>(reader.integer("threads", 1, GGML_MAX_N_THREADS));
+  options.gpuLayers = static_cast<int32_t>(reader.integer("gpuLayers", 0, 1 << 16));
+  options.device = reader.textOrNull("device");
+  options.kvType = reader.oneOf("kvType", {"f16", "q8_0"}) == 0 ? GGML_TYPE_F16 : GGML_TYPE_Q8_0;
+  options.maxOutputs = static_cast<uint32_t>(reader.integer("maxOutputs", 1, 1 << 20));
+  if (!reader.isNull("embedding")) {
+    ArgumentReader embedding = reader.object("embedding");
+    options.embedding = readEmbedding(embedding);
+    reader.include(embedding);
+  }
+  const bool isFirst = options.role == Role::First;
+  if (isFirst != options.embedding.has_value()) {
+    reader.reject(isFirst ? "need an embedding for a first stage" : "may hold an embedding for a first stage only");
+  }
+  if (reader.failure()) return *reader.failure();
+  return options;
+}
+
+Outcome<ReadStep> readStep(const Napi::Value& value, const StepLimits& limits) {
+  ArgumentReader reader(value, "step");
+  ReadStep read{};
+  Step& step = read.step;
+  const Napi::Array runs = reader.array("runs");
+  std::vector<bool> seen(static_cast<size_t>(limits.slots));
+  for (uint32_t i = 0; i < runs.Length() && !reader.failure(); i++) {
+    ArgumentReader runReader(runs.Get(i), "step.runs[" + std::to_string(i) + "]");
+    Run run = readRun(runReader, limits);
+    reader.include(runReader);
+    if (reader.failure()) break;
+    if (seen[static_cast<size_t>(run.slot)]) reader.reject("has two runs of slot " + std::to_string(run.slot));
+    seen[static_cast<size_t>(run.slot)] = true;
+    step.tokenCount += run.tokens.size();
+    step.runs.push_back(std::move(run));
+  }
+  if (step.runs.empty()) reader.reject("has no runs");
+
+  // A step may carry truncations alone; then there are no activations either way.
+  if (step.tokenCount == 0) {
+    if (reader.failure()) return *reader.failure();
+    return read;
+  }
+  const size_t values = step.tokenCount * static_cast<size_t>(limits.columns);
+  const bool takesInput = !takesTokens(limits.role);
+  if (takesInput == reader.isNull("input")) {
+    reader.reject(takesInput ? "needs an input: a middle or last stage computes from activations"
+                             : "has an input, but a first stage or a whole model computes from tokens");
+  } else if (takesInput) {
+    ArgumentReader input = reader.object("input");
+    step.inputFormat = static_cast<ActivationFormat>(input.oneOf("format", kFormats));
+    const Napi::Uint8Array bytes = input.bytes("bytes");
+    const size_t expected = values * bytesPerValue(step.inputFormat);
+    if (bytes.ByteLength() != expected) {
+      input.reject("holds " + std::to_string(bytes.ByteLength()) + " bytes, not " + std::to_string(expected));
+    }
+    reader.include(input);
+    step.input = std::as_bytes(std::span(bytes.Data(), bytes.ByteLength()));
+    read.inUse.push_back(bytes);
+  }
+
+  step.outputFormat = static_cast<ActivationFormat>(reader.oneOf("outputFormat", kFormats));
+  const bool givesOutput = !samplesTokens(limits.role);
+  if (givesOutput == reader.isNull("output")) {
+    reader.reject(givesOutput ? "needs an output buffer: a first or middle stage gives activations"
+                              : "has an output buffer, but the last stage or a whole model gives tokens");
+  } else if (givesOutput) {
+    Napi::Uint8Array bytes = reader.bytes("output");
+    const size_t needed = values * sizeof(float);
+    if (bytes.ByteLength() < needed) {
+      reader.reject("has an output buffer of " + std::to_string(bytes.ByteLength()) + " bytes; it needs " +
+                    std::to_string(needed) + ", for when f16 cannot hold the values");
+    }
+    step.output = std::as_writable_bytes(std::span(bytes.Data(), bytes.ByteLength()));
+    read.inUse.push_back(bytes);
+  }
+  if (reader.failure()) return *reader.failure();
+  return read;
+}
+
+}  // namespace roomful

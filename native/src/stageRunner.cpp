@@ -1,0 +1,56 @@
+#include "stageRunner.h"
+
+namespace roomful {
+
+Outcome<const Stage*> StageRunner::load(const LlamaApi& api, const StageOptions& options,
+                                        const std::function<void(float)>& report) {
+  const auto progress = [&](float fraction) {
+    if (abandoned_) return false;
+    report(fraction);
+    return true;
+  };
+  const auto isCancelled = [this] { return cancellations_ != runningTicket_; };
+  auto loaded = contained(FailureCode::LoadFailed, [&] { return Stage::load(api, options, progress, isCancelled); });
+  if (!loaded.ok()) {
+    end();
+    return loaded.failure();
+  }
+  if (abandoned_) {
+    end();
+    return Failure{FailureCode::Cancelled, "loading '" + options.path + "' was cancelled"};
+  }
+  stage_ = std::move(loaded.value());
+  return stage_.get();
+}
+
+Outcome<Stage*> StageRunner::stage() {
+  if (!stage_) return Failure{FailureCode::Unloaded, "the stage was unloaded"};
+  return stage_.get();
+}
+
+Outcome<StepResult> StageRunner::decode(const Step& step, uint64_t ticket) {
+  Outcome<Stage*> loaded = stage();
+  if (!loaded.ok()) return loaded.failure();
+  runningTicket_ = ticket;
+  if (cancellations_ != ticket) return Failure{FailureCode::Cancelled, "the step was cancelled"};
+  return loaded.value()->decode(step);
+}
+
+void StageRunner::end() {
+  stage_.reset();
+  thread_.finish();
+  ended_(this);
+}
+
+void StageRunner::abandon() {
+  abandoned_ = true;
+  cancel();
+}
+
+void StageRunner::close() {
+  abandon();
+  thread_.join();
+  stage_.reset();
+}
+
+}  // namespace roomful

@@ -1,0 +1,49 @@
+#include "stepBatch.h"
+
+namespace roomful {
+
+StepBatch::StepBatch(size_t capacity, int32_t columns, int32_t positionsPerRow)
+    : columns_(static_cast<size_t>(columns)),
+      positionsPerRow_(static_cast<size_t>(positionsPerRow)),
+      tokens_(capacity),
+      embeddings_(capacity * columns_),
+      positions_(capacity * positionsPerRow_),
+      sequenceCounts_(capacity, 1),
+      sequences_(capacity),
+      sequencePointers_(capacity),
+      outputs_(capacity) {
+  for (size_t i = 0; i < capacity; i++) sequencePointers_[i] = &sequences_[i];
+}
+
+void StepBatch::fill(const Step& step, bool allOutputs) {
+  count_ = step.tokenCount;
+  size_t row = 0;
+  for (const Run& run : step.runs) {
+    for (size_t i = 0; i < run.tokens.size(); i++, row++) {
+      const llama_pos position = run.start + static_cast<llama_pos>(i);
+      const bool isLast = i + 1 == run.tokens.size();
+      tokens_[row] = run.tokens[i];
+      sequences_[row] = run.slot;
+      outputs_[row] = allOutputs || (isLast && run.sampling) ? 1 : 0;
+      // Text has the same position in every section, laid out section by section; llama.cpp wants the last one zero.
+      for (size_t section = 0; section < positionsPerRow_; section++) {
+        positions_[section * count_ + row] = section == 3 ? 0 : position;
+      }
+    }
+  }
+}
+
+llama_batch StepBatch::view() {
+  const bool hasEmbeddings = columns_ > 0;
+  return llama_batch{
+      .n_tokens = static_cast<int32_t>(count_),
+      .token = hasEmbeddings ? nullptr : tokens_.data(),
+      .embd = hasEmbeddings ? embeddings_.data() : nullptr,
+      .pos = positions_.data(),
+      .n_seq_id = sequenceCounts_.data(),
+      .seq_id = sequencePointers_.data(),
+      .logits = outputs_.data(),
+  };
+}
+
+}  // namespace roomful

@@ -1,0 +1,114 @@
+#include "vocabularyObject.h"
+
+#include <algorithm>
+
+#include "addonState.h"
+#include "argumentReader.h"
+#include "jsError.h"
+
+namespace roomful {
+
+namespace {
+
+Napi::Int32Array int32Array(Napi::Env env, const std::vector<int32_t>& values) {
+  Napi::Int32Array array = Napi::Int32Array::New(env, values.size());
+  std::copy(values.begin(), values.end(), array.Data());
+  return array;
+}
+
+}  // namespace
+
+Napi::Function VocabularyObject::define(Napi::Env env) {
+  return DefineClass(env, "NativeVocabulary",
+                     {
+                         InstanceAccessor<&VocabularyObject::size>("size", napi_enumerable),
+                         InstanceAccessor<&VocabularyObject::bosToken>("bosToken", napi_enumerable),
+                         InstanceAccessor<&VocabularyObject::eosToken>("eosToken", napi_enumerable),
+                         InstanceAccessor<&VocabularyObject::addsBos>("addsBos", napi_enumerable),
+                         InstanceMethod<&VocabularyObject::tokenize>("tokenize"),
+                         InstanceMethod<&VocabularyObject::pieces>("pieces"),
+                         InstanceMethod<&VocabularyObject::endTokens>("endTokens"),
+                         InstanceMethod<&VocabularyObject::free>("free"),
+                     });
+}
+
+Napi::Value VocabularyObject::load(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const LlamaApi* api = LlamaApi::opened();
+  if (!api) return rejected(env, {FailureCode::LibraryMissing, "open() was not called"});
+  if (!info[0].IsString()) return rejected(env, {FailureCode::BadArgument, "path must be a string"});
+  AddonState& state = AddonState::of(env);
+  return state.calls.submit(
+      env, state.background(), {},
+      [api, path = info[0].As<Napi::String>().Utf8Value()] { return Vocabulary::load(*api, path); },
+      [](Napi::Env taskEnv, const std::shared_ptr<Vocabulary>& vocabulary) -> Napi::Value {
+        const Napi::Object object = AddonState::of(taskEnv).vocabularyClass.New({});
+        Unwrap(object)->vocabulary_ = vocabulary;
+        return object;
+      });
+}
+
+VocabularyObject::VocabularyObject(const Napi::CallbackInfo& info) : ObjectWrap(info) {}
+
+template <class Read>
+Napi::Value VocabularyObject::with(Napi::Env env, Read read) {
+  if (!vocabulary_) return thrown(env, {FailureCode::Unloaded, "the vocabulary was freed"});
+  const Outcome<Napi::Value> value = contained(FailureCode::BadArgument, [&]() -> Outcome<Napi::Value> { return read(*vocabulary_); });
+  return value.ok() ? value.value() : thrown(env, value.failure());
+}
+
+Napi::Value VocabularyObject::size(const Napi::CallbackInfo& info) {
+  return with(info.Env(), [&](const Vocabulary& vocabulary) { return Napi::Number::New(info.Env(), vocabulary.size()); });
+}
+
+Napi::Value VocabularyObject::bosToken(const Napi::CallbackInfo& info) {
+  return with(info.Env(), [&](const Vocabulary& vocabulary) { return Napi::Number::New(info.Env(), vocabulary.bosToken()); });
+}
+
+Napi::Value VocabularyObject::eosToken(const Napi::CallbackInfo& info) {
+  return with(info.Env(), [&](const Vocabulary& vocabulary) { return Napi::Number::New(info.Env(), vocabulary.eosToken()); });
+}
+
+Napi::Value VocabularyObject::addsBos(const Napi::CallbackInfo& info) {
+  return with(info.Env(), [&](const Vocabulary& vocabulary) { return Napi::Boolean::New(info.Env(), vocabulary.addsBos()); });
+}
+
+Napi::Value VocabularyObject::tokenize(const Napi::CallbackInfo& info) {
+  return with(info.Env(), [&](const Vocabulary& vocabulary) -> Outcome<Napi::Value> {
+    if (!info[0].IsString()) return Failure{FailureCode::BadArgument, "text must be a string"};
+    ArgumentReader options(info[1], "options");
+    const bool addSpecial = options.boolean("addSpecial");
+    const bool parseSpecial = options.boolean("parseSpecial");
+    if (options.failure()) return *options.failure();
+    const auto tokens = vocabulary.tokenize(info[0].As<Napi::String>().Utf8Value(), addSpecial, parseSpecial);
+    if (!tokens.ok()) return tokens.failure();
+    return int32Array(info.Env(), tokens.value());
+  });
+}
+
+Napi::Value VocabularyObject::pieces(const Napi::CallbackInfo& info) {
+  return with(info.Env(), [&](const Vocabulary& vocabulary) {
+    const int32_t size = vocabulary.size();
+    Napi::Uint32Array offsets = Napi::Uint32Array::New(info.Env(), static_cast<size_t>(size) + 1);
+    std::string text;
+    for (int32_t token = 0; token < size; token++) {
+      offsets[static_cast<size_t>(token)] = static_cast<uint32_t>(text.size());
+      vocabulary.appendPiece(token, text);
+    }
+    offsets[static_cast<size_t>(size)] = static_cast<uint32_t>(text.size());
+    Napi::Uint8Array bytes = Napi::Uint8Array::New(info.Env(), text.size());
+    std::copy(text.begin(), text.end(), bytes.Data());
+    Napi::Object object = Napi::Object::New(info.Env());
+    object.Set("bytes", bytes);
+    object.Set("offsets", offsets);
+    return object;
+  });
+}
+
+Napi::Value VocabularyObject::endTokens(const Napi::CallbackInfo& info) {
+  return with(info.Env(), [&](const Vocabulary& vocabulary) { return int32Array(info.Env(), vocabulary.endTokens()); });
+}
+
+void VocabularyObject::free(const Napi::CallbackInfo&) { vocabulary_.reset(); }
+
+}  // namespace roomful
