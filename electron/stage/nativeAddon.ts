@@ -81,16 +81,24 @@ export interface NativeStep {
   outputFormat: ActivationFormat;
 }
 
+export interface NativeSampledToken {
+  slot: number;
+  /** Where the token will stand: one after the last position of its run. */
+  position: number;
+  token: number;
+}
+
 export interface NativeStepResult {
   /** Format and number of the bytes written to `output`. */
   format: ActivationFormat | null;
   byteLength: number;
   /** One per run with `sampling`, in order of the runs. */
-  sampled: { slot: number; position: number; token: number }[];
+  sampled: NativeSampledToken[];
+  /** Milliseconds on the stage's thread, conversions and sampling included. */
   computeMs: number;
 }
 
-/** Bytes as the backend reports them after load. */
+/** Bytes as the backends report them after load, over all devices, each buffer rounded to 0.01 MiB by llama.cpp. */
 export interface NativeMemory {
   weightBytes: number;
   kvBytes: number;
@@ -135,8 +143,12 @@ export interface NativeVocabulary {
  * 'BadArgument', 'LibraryMissing') and, where llama.cpp logged the cause, that line in the message.
  */
 export interface NativeAddon {
-  /** Opens libllama and the ggml backends of one folder, once per process. */
-  open(librariesFolder: string): void;
+  /**
+   * Opens libllama and the ggml backends of one folder, once per process: again with the same folder it does nothing,
+   * with another it throws BadArgument. The backends of `fallbackFolder` are loaded when those of the first find no
+   * device beside the CPU.
+   */
+  open(librariesFolder: string, fallbackFolder?: string | null): void;
   devices(): NativeDevice[];
   loadStage(
     options: NativeLoadOptions,

@@ -101,7 +101,7 @@ Outcome<Opened> load(const fs::path& folder) {
 
 }  // namespace
 
-Outcome<const LlamaApi*> LlamaApi::open(const fs::path& folder) {
+Outcome<const LlamaApi*> LlamaApi::open(const fs::path& folder, const std::optional<fs::path>& fallback) {
   const std::lock_guard lock(openMutex());
   std::optional<Opened>& opened = slot();
   if (opened) {
@@ -122,6 +122,9 @@ Outcome<const LlamaApi*> LlamaApi::open(const fs::path& folder) {
       return Failure{FailureCode::LibraryMissing,
                      log.explain("no ggml backend for this processor in '" + utf8FromPath(folder) + "'")};
     }
+    const bool hasDevice = api.ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_GPU) ||
+                           api.ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
+    if (!hasDevice && fallback) api.ggml_backend_load_all_from_path(utf8FromPath(*fallback).c_str());
     api.llama_backend_init();
     opened.emplace(std::move(loaded.value()));
     return &opened->api;

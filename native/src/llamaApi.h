@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "failure.h"
 #include "llama.h"
@@ -84,9 +85,11 @@ struct LlamaApi {
   /**
    * Opens the libraries of a folder, redirects their log and loads every ggml backend found there. Backends register
    * with the process and cannot be unloaded safely, so the libraries stay open until it ends: the first folder that
-   * opens is the only one; asking for it again returns the same table.
+   * opens is the only one; asking for it again returns the same table. The backends of `fallback`, where given, are
+   * loaded when those of the folder find no device beside the CPU.
    */
-  static Outcome<const LlamaApi*> open(const std::filesystem::path& folder);
+  static Outcome<const LlamaApi*> open(const std::filesystem::path& folder,
+                                       const std::optional<std::filesystem::path>& fallback);
 
   /** The table of the folder that was opened, null before. */
   static const LlamaApi* opened();

@@ -14,7 +14,9 @@ namespace {
 
 Napi::Value open(const Napi::CallbackInfo& info) {
   if (!info[0].IsString()) return thrown(info.Env(), {FailureCode::BadArgument, "librariesFolder must be a string"});
-  const auto opened = LlamaApi::open(pathFromUtf8(info[0].As<Napi::String>().Utf8Value()));
+  std::optional<std::filesystem::path> fallback;
+  if (info[1].IsString()) fallback = pathFromUtf8(info[1].As<Napi::String>().Utf8Value());
+  const auto opened = LlamaApi::open(pathFromUtf8(info[0].As<Napi::String>().Utf8Value()), fallback);
   return opened.ok() ? info.Env().Undefined() : thrown(info.Env(), opened.failure());
 }
 
