@@ -23,6 +23,10 @@ export interface ModelShape {
    */
   cutPoints: number[];
   unsplittableReason: string | null;
+  /** Number of weights, for compute estimates and the advice of a smaller quant; unknown where left out. */
+  parameters?: number | undefined;
+  /** Experts of a mixture, null or left out for a dense model. */
+  experts?: { count: number; usedPerToken: number } | null | undefined;
 }
 
 export interface LayerShape {
@@ -31,4 +35,8 @@ export interface LayerShape {
   kvBytesPerToken: number;
   /** Tokens of the attention window, null for full attention. */
   slidingWindow: number | null;
+  /** The part of `weightBytes` that lies in expert tensors, of which a token reads only some; 0 where left out. */
+  expertBytes?: number | undefined;
+  /** Recurrent state in bytes per slot, for layers that keep one; 0 where left out. */
+  stateBytesPerSlot?: number | undefined;
 }

@@ -1,0 +1,63 @@
+import {
+  checkList,
+  checkNumber,
+  checkObject,
+  checkOptional,
+  mostBytes,
+  mostCount,
+  positive,
+  positiveCount,
+} from './checks.ts';
+import { InvalidInput } from './invalidInput.ts';
+import type { LayerShape, ModelShape } from './modelShape.ts';
+
+const mostLayers = 4096;
+
+/** Refuses a model without layers, sizes or valid cut points; throws `InvalidInput`. */
+export function checkModel(model: ModelShape): void {
+  checkObject(model, 'model');
+  checkNumber(model.hiddenSize, 'model.hiddenSize', positiveCount);
+  checkNumber(model.vocabularySize, 'model.vocabularySize', positiveCount);
+  checkNumber(model.contextLength, 'model.contextLength', positiveCount);
+  checkNumber(model.embeddingBytes, 'model.embeddingBytes');
+  checkNumber(model.outputBytes, 'model.outputBytes');
+  checkNumber(model.sharedBytes, 'model.sharedBytes');
+  checkOptional(model.parameters, 'model.parameters', positive);
+  checkList(model.layers, 'model.layers');
+  const count = model.layers.length;
+  if (count === 0) throw new InvalidInput('model.layers', 'must not be empty');
+  if (count > mostLayers) throw new InvalidInput('model.layers', `must be at most ${mostLayers} layers, not ${count}`);
+  let total = model.embeddingBytes + model.outputBytes + model.sharedBytes;
+  model.layers.forEach((layer, index) => {
+    checkLayer(layer, `model.layers[${index}]`);
+    total += layer.weightBytes;
+  });
+  if (total > mostBytes) throw new InvalidInput('model.layers', 'must be fewer bytes in sum than 2^53');
+  checkExperts(model);
+  checkCuts(model);
+}
+
+function checkLayer(layer: LayerShape, field: string): void {
+  checkObject(layer, field);
+  checkNumber(layer.weightBytes, `${field}.weightBytes`, positive);
+  checkNumber(layer.kvBytesPerToken, `${field}.kvBytesPerToken`, { most: mostCount });
+  if (layer.slidingWindow !== null) checkNumber(layer.slidingWindow, `${field}.slidingWindow`, positiveCount);
+  checkOptional(layer.expertBytes, `${field}.expertBytes`, { most: layer.weightBytes });
+  checkOptional(layer.stateBytesPerSlot, `${field}.stateBytesPerSlot`, { most: mostCount });
+}
+
+function checkExperts({ experts }: ModelShape): void {
+  if (experts === undefined || experts === null) return;
+  checkNumber(experts.count, 'model.experts.count', positiveCount);
+  checkNumber(experts.usedPerToken, 'model.experts.usedPerToken', { ...positiveCount, most: experts.count });
+}
+
+function checkCuts(model: ModelShape): void {
+  checkList(model.cutPoints, 'model.cutPoints');
+  let before = 0;
+  model.cutPoints.forEach((cut, index) => {
+    const field = `model.cutPoints[${index}]`;
+    checkNumber(cut, field, { least: before + 1, most: model.layers.length - 1, whole: true });
+    before = cut;
+  });
+}

@@ -1,0 +1,104 @@
+import {
+  checkChoice,
+  checkFlag,
+  checkList,
+  checkNumber,
+  checkObject,
+  checkOptional,
+  checkText,
+  positive,
+  positiveCount,
+} from './checks.ts';
+import { InvalidInput } from './invalidInput.ts';
+import { type Member, reachabilities } from './member.ts';
+import type { ModelShape } from './modelShape.ts';
+import { type CostOptions, forces, kvTypes, type PlanOptions, plainRamChoices, policies } from './planOptions.ts';
+
+/** Refuses costs that mean nothing; throws `InvalidInput`. */
+export function checkCostOptions(options: CostOptions): void {
+  checkObject(options, 'options');
+  checkOptional(options.contextLength, 'options.contextLength', positiveCount);
+  checkOptional(options.slots, 'options.slots', { ...positiveCount, most: 65_536 });
+  if (options.kvType !== undefined) checkChoice(options.kvType, kvTypes, 'options.kvType');
+  checkFlag(options.swaFull, 'options.swaFull');
+  checkOptional(options.batch, 'options.batch', { ...positiveCount, most: 65_536 });
+  checkOptional(options.engineHostBytes, 'options.engineHostBytes', {});
+  checkOptional(options.headroom, 'options.headroom', { most: 0.9 });
+  const { draft } = options;
+  if (draft !== undefined && draft !== null) {
+    checkNumber(draft.bytes, 'options.draft.bytes');
+    checkNumber(draft.tokens, 'options.draft.tokens', { most: 1024, whole: true });
+  }
+}
+
+/** Refuses choices that name nobody or contradict each other; throws `InvalidInput`. */
+export function checkOptions(options: PlanOptions, members: readonly Member[], model: ModelShape): void {
+  checkCostOptions(options);
+  if (options.policy !== undefined) checkChoice(options.policy, policies, 'options.policy');
+  if (options.force !== undefined) checkChoice(options.force, forces, 'options.force');
+  if (options.plainRam !== undefined) checkChoice(options.plainRam, plainRamChoices, 'options.plainRam');
+  if (options.referenceCommit !== undefined) checkText(options.referenceCommit, 'options.referenceCommit');
+  checkOptional(options.replicas, 'options.replicas', positiveCount);
+  checkOptional(options.maxReplicas, 'options.maxReplicas', positiveCount);
+  checkOptional(options.promptTokens, 'options.promptTokens', positiveCount);
+  checkFlag(options.exact, 'options.exact');
+
+  const known = new Set(members.map(({ address }) => address));
+  const checkAddress = (address: unknown, field: string) => {
+    checkText(address, field);
+    if (!known.has(address)) throw new InvalidInput(field, `is ${address}, which no member has`);
+  };
+  const checkAddresses = (addresses: readonly string[] | undefined, field: string) => {
+    if (addresses === undefined) return;
+    checkList(addresses, field);
+    addresses.forEach((address, index) => {
+      checkAddress(address, `${field}[${index}]`);
+      if (addresses.indexOf(address) !== index) throw new InvalidInput(`${field}[${index}]`, `names ${address} twice`);
+    });
+  };
+  checkAddresses(options.members, 'options.members');
+  checkAddresses(options.excluded, 'options.excluded');
+  if (options.coordinator !== undefined && options.coordinator !== null) {
+    checkAddress(options.coordinator, 'options.coordinator');
+  }
+  checkLinks(options, checkAddress);
+  checkMeasured(options, checkAddress, model.layers.length);
+}
+
+type CheckAddress = (address: unknown, field: string) => void;
+
+function checkLinks({ links }: PlanOptions, checkAddress: CheckAddress): void {
+  if (links === undefined) return;
+  checkList(links, 'options.links');
+  const seen = new Set<string>();
+  links.forEach((link, index) => {
+    const field = `options.links[${index}]`;
+    checkObject(link, field);
+    checkAddress(link.from, `${field}.from`);
+    checkAddress(link.to, `${field}.to`);
+    if (link.from === link.to)
+      throw new InvalidInput(`${field}.to`, 'must be another member than the one it comes from');
+    const pair = JSON.stringify([link.from, link.to]);
+    if (seen.has(pair)) throw new InvalidInput(field, `measures ${link.from} to ${link.to} a second time`);
+    seen.add(pair);
+    checkOptional(link.rttMs, `${field}.rttMs`, { most: 1e9 });
+    checkOptional(link.bytesPerSecond, `${field}.bytesPerSecond`, positive);
+    if (link.reachability !== undefined) checkChoice(link.reachability, reachabilities, `${field}.reachability`);
+  });
+}
+
+function checkMeasured({ measured }: PlanOptions, checkAddress: CheckAddress, layers: number): void {
+  if (measured === undefined) return;
+  checkList(measured, 'options.measured');
+  const seen = new Set<string>();
+  measured.forEach((stage, index) => {
+    const field = `options.measured[${index}]`;
+    checkObject(stage, field);
+    checkAddress(stage.address, `${field}.address`);
+    if (seen.has(stage.address)) throw new InvalidInput(`${field}.address`, `is ${stage.address}, measured twice`);
+    seen.add(stage.address);
+    checkNumber(stage.startLayer, `${field}.startLayer`, { most: layers - 1, whole: true });
+    checkNumber(stage.endLayer, `${field}.endLayer`, { least: stage.startLayer + 1, most: layers, whole: true });
+    checkNumber(stage.ms, `${field}.ms`, { above: true, most: 1e9 });
+  });
+}

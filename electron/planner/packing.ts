@@ -1,0 +1,22 @@
+import type { Candidate } from './candidate.ts';
+import type { Links } from './links.ts';
+import type { RangeCosts } from './rangeCosts.ts';
+
+/** A member and the layers [start, end) that it holds. */
+export interface Stage {
+  candidate: Candidate;
+  start: number;
+  end: number;
+}
+
+/** What all pipelines of one plan share. */
+export interface Packing {
+  costs: RangeCosts;
+  links: Links;
+  /** Null where tokens come and go without a machine in between. */
+  coordinator: string | null;
+  /** Bytes of one token's activations. */
+  activationBytes: number;
+  /** The only order in which stages may stand, null for any. */
+  fixedOrder: readonly string[] | null;
+}

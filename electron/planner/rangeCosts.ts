@@ -1,0 +1,124 @@
+import type { LayerShape, ModelShape } from './modelShape.ts';
+import type { CostSettings } from './settings.ts';
+
+/** Bytes that a range of layers takes, by kind. */
+export interface RangeBytes {
+  weights: number;
+  /** Token embedding, on the first stage. */
+  embedding: number;
+  /** Output norm and head, on the last stage. */
+  output: number;
+  /** KV cache and recurrent state as llama.cpp allocates them. */
+  kv: number;
+  /** Buffers of the computation, with the logits on the last stage. */
+  compute: number;
+}
+
+/** Costs of any range of layers of one model, in constant time. */
+export interface RangeCosts {
+  layerCount: number;
+  /** Where a stage may begin or end: 0, the cut points and the number of layers. */
+  boundaries: readonly number[];
+  /** Bytes of layers [start, end) on the member that holds them. */
+  bytes(start: number, end: number): number;
+  bytesByKind(start: number, end: number): RangeBytes;
+  /** Bytes read to compute one step of `sequences` sequences. */
+  read(start: number, end: number, sequences: number): number;
+  /** The part of the weights that lies in expert tensors. */
+  expertBytes(start: number, end: number): number;
+  /** The part of the experts that one token reads. */
+  expertFraction: number;
+  /** Floating-point operations for one token. */
+  operations(start: number, end: number): number;
+}
+
+/** llama.cpp pads the cells of a KV cache to this (`GGML_PAD(n_ctx, 256)` in llama-context.cpp). */
+const cellPadding = 256;
+/** Bytes of a q8_0 element against one of f16: a block of 32 takes 34 bytes. */
+const q8Fraction = 34 / 64;
+/** f32 rows of n_embd that a step keeps alive at once: 66 MiB for 512 rows of 2048 were measured. */
+const computeRows = 16;
+/** Bits of a weight where the number of weights is unknown, about those of Q4_K_M. */
+const assumedBitsPerWeight = 4.5;
+
+function padded(cells: number): number {
+  return Math.ceil(cells / cellPadding) * cellPadding;
+}
+
+function kvCells(layer: LayerShape, settings: CostSettings): number {
+  const full = padded(settings.contextLength);
+  if (settings.swaFull || layer.slidingWindow === null) return full;
+  // llama-kv-cache-iswa.cpp: min(size_base, n_swa x n_seq_max + n_ubatch), padded.
+  return padded(Math.min(full, layer.slidingWindow * settings.slots + settings.batch));
+}
+
+function prefixSums(layers: readonly LayerShape[], value: (layer: LayerShape) => number): Float64Array {
+  const sums = new Float64Array(layers.length + 1);
+  layers.forEach((layer, index) => {
+    sums[index + 1] = (sums[index] ?? 0) + value(layer);
+  });
+  return sums;
+}
+
+/** Prepares the costs of a model that is served with these settings. */
+export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCosts {
+  const layerCount = model.layers.length;
+  const kvFraction = settings.kvType === 'f16' ? 1 : q8Fraction;
+  const tokensPerSequence = settings.contextLength / settings.slots / 2;
+
+  const weightSums = prefixSums(model.layers, (layer) => layer.weightBytes);
+  const expertSums = prefixSums(model.layers, (layer) => layer.expertBytes ?? 0);
+  const kvSums = prefixSums(model.layers, (layer) =>
+    Math.ceil(
+      kvCells(layer, settings) * layer.kvBytesPerToken * kvFraction + (layer.stateBytesPerSlot ?? 0) * settings.slots,
+    ),
+  );
+  const kvReadSums = prefixSums(
+    model.layers,
+    (layer) =>
+      Math.min(tokensPerSequence, layer.slidingWindow ?? tokensPerSequence) * layer.kvBytesPerToken * kvFraction +
+      (layer.stateBytesPerSlot ?? 0),
+  );
+  const memorySums = weightSums.map((bytes, index) => bytes + (kvSums[index] ?? 0));
+
+  const stepBytes = settings.computeBuffers
+    ? settings.batch * (computeRows * model.hiddenSize + padded(settings.contextLength)) * 4
+    : 0;
+  const logitBytes = settings.computeBuffers
+    ? settings.slots * (settings.draft.tokens + 1) * model.vocabularySize * 4
+    : 0;
+  const everyStage = model.sharedBytes + stepBytes;
+  const lastStage = model.outputBytes + logitBytes;
+
+  const allWeights = (weightSums[layerCount] ?? 0) + model.outputBytes;
+  const weightsPerByte = model.parameters === undefined ? 8 / assumedBitsPerWeight : model.parameters / allWeights;
+  const usedFraction = model.experts ? model.experts.usedPerToken / model.experts.count : 1;
+
+  const between = (sums: Float64Array, start: number, end: number) => (sums[end] ?? 0) - (sums[start] ?? 0);
+  const activeWeights = (start: number, end: number, sequences: number) => {
+    const idleExperts = (1 - usedFraction) ** sequences * between(expertSums, start, end);
+    return between(weightSums, start, end) - idleExperts + (end === layerCount ? model.outputBytes : 0);
+  };
+
+  return {
+    layerCount,
+    boundaries: [0, ...model.cutPoints, layerCount],
+    bytes: (start, end) =>
+      (memorySums[end] ?? 0) -
+      (memorySums[start] ?? 0) +
+      everyStage +
+      (start === 0 ? model.embeddingBytes : 0) +
+      (end === layerCount ? lastStage : 0),
+    bytesByKind: (start, end) => ({
+      weights: between(weightSums, start, end) + model.sharedBytes,
+      embedding: start === 0 ? model.embeddingBytes : 0,
+      output: end === layerCount ? model.outputBytes : 0,
+      kv: between(kvSums, start, end),
+      compute: stepBytes + (end === layerCount ? logitBytes : 0),
+    }),
+    read: (start, end, sequences) => activeWeights(start, end, sequences) + sequences * between(kvReadSums, start, end),
+    expertBytes: (start, end) => between(expertSums, start, end),
+    expertFraction: usedFraction,
+    operations: (start, end) => 2 * weightsPerByte * activeWeights(start, end, 1),
+  };
+}

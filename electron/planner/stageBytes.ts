@@ -1,0 +1,61 @@
+import { coordinatorBytes, offerFor } from './candidate.ts';
+import { checkModel } from './checkModel.ts';
+import { checkCostOptions } from './checkOptions.ts';
+import { checkNumber } from './checks.ts';
+import { InvalidInput } from './invalidInput.ts';
+import type { DeviceClass } from './member.ts';
+import type { ModelShape } from './modelShape.ts';
+import type { CostOptions } from './planOptions.ts';
+import { type RangeBytes, rangeCosts } from './rangeCosts.ts';
+import { settingsOf } from './settings.ts';
+
+/** Bytes of a stage on its member, by kind and in sum. */
+export interface StageBytes extends RangeBytes {
+  total: number;
+}
+
+/** Layers [start, end). */
+export interface LayerRange {
+  start: number;
+  end: number;
+}
+
+/**
+ * The bytes that a member needs for a range of layers: the same sum that `plan` holds against its memory. Throws
+ * `InvalidInput` for a range outside the model.
+ */
+export function stageBytes(model: ModelShape, range: LayerRange, options: CostOptions = {}): StageBytes {
+  checkModel(model);
+  checkCostOptions(options);
+  checkNumber(range.start, 'range.start', { whole: true });
+  checkNumber(range.end, 'range.end', { whole: true });
+  if (range.start >= range.end || range.end > model.layers.length) {
+    throw new InvalidInput(
+      'range',
+      `must lie within the ${model.layers.length} layers, not ${range.start} to ${range.end}`,
+    );
+  }
+  const bytes = rangeCosts(model, settingsOf(model, options)).bytesByKind(range.start, range.end);
+  return { ...bytes, total: totalOf(bytes) };
+}
+
+/**
+ * The memory that a member must share so that `plan` lets it hold a range of layers: the stage, the headroom, and on the
+ * coordinator the costs of leading.
+ */
+export function memoryToShare(
+  model: ModelShape,
+  range: LayerRange,
+  options: CostOptions = {},
+  role: { leads: boolean; deviceClass: DeviceClass } = { leads: false, deviceClass: 'gpu' },
+): number {
+  const { total } = stageBytes(model, range, options);
+  const settings = settingsOf(model, options);
+  const leading = role.leads ? coordinatorBytes(role.deviceClass, settings) : 0;
+  return offerFor(total + leading, null, settings.headroom);
+}
+
+/** The sum of all kinds. */
+export function totalOf({ weights, embedding, output, kv, compute }: RangeBytes): number {
+  return weights + embedding + output + kv + compute;
+}
