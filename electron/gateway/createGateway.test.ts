@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEMO_MODEL_ID, demoGateway, LOCAL_TOKEN, listen } from './testing/demoGateway.ts';
+import { createGateway } from './createGateway.ts';
+import { DEMO_MODEL_ID, demoGateway, keptLog, LOCAL_TOKEN, listen } from './testing/demoGateway.ts';
 import { rawHttp } from './testing/rawHttp.ts';
 import { servedModels } from './testing/wholeModel.ts';
 
@@ -134,9 +136,16 @@ describe('who may call', () => {
     expect((await rawHttp(gateway.port, { method: 'GET', path: '/api/nothing', headers })).status).toBe(404);
   });
 
+  it('on loopback only, where nothing else is said', async () => {
+    const app = createGateway({ models: servedModels(), localToken: LOCAL_TOKEN, build: '0', log: keptLog().log });
+    await app.listen({ port: 0 });
+    expect(app.addresses().length).toBeGreaterThan(0);
+    for (const at of app.addresses()) expect(at).toHaveProperty('address', expect.stringMatching(/^(127.0.0.1|::1)$/));
+    await app.close();
+  });
+
   it('nobody over another address than loopback', async () => {
     const open = await listen({ models: servedModels() }, '0.0.0.0');
-    const { networkInterfaces } = await import('node:os');
     const outer = Object.values(networkInterfaces())
       .flatMap((addresses) => addresses ?? [])
       .find((address) => address.family === 'IPv4' && !address.internal);
