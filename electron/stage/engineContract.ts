@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { bootMethod, type HostContract, leaveMethod } from './hostContract.ts';
+import type { NativeDevice } from './nativeAddon.ts';
+
+const index = z.number().int().nonnegative();
+const token = z.number().int();
+
+const device: z.ZodType<NativeDevice> = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  backend: z.string(),
+  kind: z.enum(['cpu', 'gpu', 'integrated', 'accelerator']),
+  totalBytes: index,
+  freeBytes: index,
+});
+
+const int32Array: z.ZodType<Int32Array> = z.instanceof(Int32Array);
+const uint32Array: z.ZodType<Uint32Array> = z.instanceof(Uint32Array);
+const uint8Array: z.ZodType<Uint8Array> = z.instanceof(Uint8Array);
+
+const vocabulary = z.strictObject({
+  handle: index,
+  size: index,
+  bosToken: token,
+  eosToken: token,
+  addsBos: z.boolean(),
+  endTokens: int32Array,
+  /** The bytes of every token, concatenated, with `size + 1` offsets. */
+  pieces: z.strictObject({ bytes: uint8Array, offsets: uint32Array }),
+});
+
+/** Between a member and its engine host. */
+export const engineContract = {
+  methods: {
+    boot: bootMethod,
+    devices: { params: z.null(), result: z.array(device) },
+    openVocabulary: { params: z.strictObject({ path: z.string().min(1) }), result: vocabulary },
+    tokenize: {
+      params: z.strictObject({ handle: index, text: z.string(), addSpecial: z.boolean(), parseSpecial: z.boolean() }),
+      result: int32Array,
+    },
+    closeVocabulary: { params: z.strictObject({ handle: index }), result: z.null() },
+    leave: leaveMethod,
+  },
+  events: {},
+} satisfies HostContract;

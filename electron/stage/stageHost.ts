@@ -1,0 +1,104 @@
+import { followRing } from '../wire/followRing.ts';
+import type { RingLink } from '../wire/ringLink.ts';
+import type { RingOutlet } from '../wire/ringOutlet.ts';
+import { RingServer } from '../wire/ringServer.ts';
+import { WireServer } from '../wire/wireServer.ts';
+import { loadAddon } from './loadAddon.ts';
+import type { NativeAddon, NativeStage } from './nativeAddon.ts';
+import { serveHost } from './serveHost.ts';
+import { type StageRing, stageContract } from './stageContract.ts';
+import { StageRunner } from './stageRunner.ts';
+
+/** The entry of a stage host: one stage of one pipeline, from load to leave. */
+
+interface Stage {
+  native: NativeStage;
+  runner: StageRunner;
+  ring: StageRing;
+  server: WireServer;
+  outlet: RingOutlet;
+}
+
+class WrongOrder extends Error {
+  readonly code = 'WrongOrder';
+}
+
+let addon: NativeAddon | null = null;
+let stage: Stage | null = null;
+let link: RingLink | null = null;
+
+serveHost(stageContract, (emit) => ({
+  boot: async ({ parentPid }) => {
+    addon = loadAddon();
+    addon.exitWithParent(parentPid);
+    return null;
+  },
+
+  load: async ({ stage: options, ring }) => {
+    if (addon === null || stage !== null) throw new WrongOrder('A stage is loaded once, after boot.');
+    let told = -1;
+    const native = await addon.loadStage(options, (fraction) => {
+      if (fraction < 1 && fraction - told < 0.01) return;
+      told = fraction;
+      emit('progress', fraction);
+    });
+    const { pipeline, epoch, position } = ring;
+    const ringServer = new RingServer();
+    const server = await WireServer.start({ tls: ring.tls, host: ring.host, port: 0, services: [ringServer.service] });
+    const outlet = ringServer.open({ pipeline, epoch, position: position + 1, follower: ring.follower }, (error) => {
+      emit('linkLost', { side: 'downstream', message: error.message });
+      // The loss goes round the ring, so that its coordinator knows at once.
+      link?.close();
+    });
+    const { role, slots, batch } = options;
+    const runner = new StageRunner({
+      native,
+      role,
+      pipeline,
+      epoch,
+      position,
+      slots,
+      batch,
+      send: (frame) => outlet.send(frame),
+    });
+    stage = { native, runner, ring, server, outlet };
+    const { embeddingLength, vocabularySize } = native;
+    return { address: server.address, memory: native.memory(), embeddingLength, vocabularySize };
+  },
+
+  link: async ({ address, member }) => {
+    if (stage === null || link !== null) throw new WrongOrder('A stage is linked once, after it has been loaded.');
+    const { runner, outlet, ring } = stage;
+    const { pipeline, epoch, position, tls } = ring;
+    link = await followRing({ address, member, tls, pipeline, epoch, position });
+    runner.run(link).then(
+      async () => {
+        await outlet.close();
+        emit('ended', null);
+      },
+      (error: unknown) => {
+        outlet.abort();
+        emit('linkLost', { side: 'upstream', message: error instanceof Error ? error.message : String(error) });
+      },
+    );
+    return null;
+  },
+
+  memory: async () => loadedStage().native.memory(),
+
+  stats: async () => loadedStage().runner.stats,
+
+  leave: async () => {
+    link?.close();
+    if (stage === null) return null;
+    stage.native.cancel();
+    await stage.outlet.close();
+    await Promise.all([stage.server.close(), stage.native.unload()]);
+    return null;
+  },
+}));
+
+function loadedStage(): Stage {
+  if (stage === null) throw new WrongOrder('No stage has been loaded.');
+  return stage;
+}

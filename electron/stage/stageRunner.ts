@@ -1,0 +1,204 @@
+import { checkFrame } from '../wire/checkFrame.ts';
+import {
+  ActivationFormat,
+  type Epoch,
+  type Run,
+  type StepFailure,
+  type StepFrame,
+} from '../wire/generated/roomful/v1/ring.ts';
+import { dropStaleRuns } from './dropStaleRuns.ts';
+import type { NativeRun, NativeStage, NativeStepResult, StageRole } from './nativeAddon.ts';
+import type { StageStats } from './stageContract.ts';
+
+/** Frames in the addon's queue: one that computes and others that follow without a pause. */
+const MAX_IN_ADDON = 4;
+const NO_BYTES = new Uint8Array(0);
+const { ACTIVATION_FORMAT_NONE, ACTIVATION_FORMAT_F16, ACTIVATION_FORMAT_F32 } = ActivationFormat;
+
+export interface StageRunnerOptions {
+  native: NativeStage;
+  role: StageRole;
+  pipeline: string;
+  epoch: Epoch;
+  position: number;
+  slots: number;
+  /** Most tokens in one step. */
+  batch: number;
+  /** Takes the frame for the follower; resolves when the next may come. */
+  send: (frame: StepFrame) => Promise<void>;
+}
+
+/** A frame that cannot be computed as it is. */
+class BadFrame extends Error {
+  readonly code = 'BadFrame';
+}
+
+/** The work of one stage: computes the frames that it is given in their order and sends each on. */
+export class StageRunner {
+  readonly #options: StageRunnerOptions;
+  /** Whether this stage takes activations, and whether it gives them. */
+  readonly #takesRows: boolean;
+  readonly #givesRows: boolean;
+  readonly #generations = new Map<number, number>();
+  readonly #stats: StageStats = {
+    steps: 0,
+    dropped: { WrongPipeline: 0, StaleEpoch: 0, UnknownEpoch: 0, StaleStep: 0 },
+    staleRuns: 0,
+  };
+  #lastStep = -1;
+
+  constructor(options: StageRunnerOptions) {
+    this.#options = options;
+    this.#takesRows = options.role === 'middle' || options.role === 'last';
+    this.#givesRows = options.role === 'first' || options.role === 'middle';
+  }
+
+  get stats(): StageStats {
+    return structuredClone(this.#stats);
+  }
+
+  /** Until the frames end; rejects when receiving or sending does. A step that cannot be computed goes on as a failure. */
+  async run(frames: AsyncIterable<StepFrame>): Promise<void> {
+    const { pipeline, epoch, send } = this.#options;
+    const queue: Promise<void>[] = [];
+    let last: Promise<void> = Promise.resolve();
+    for await (const frame of frames) {
+      const verdict = checkFrame({ pipeline, epoch, lastStep: this.#lastStep }, frame);
+      if (verdict !== 'Accepted') {
+        this.#stats.dropped[verdict] += 1;
+        continue;
+      }
+      this.#lastStep = frame.step;
+      const computed = this.#compute(frame);
+      const before = last;
+      last = (async () => {
+        const result = await computed;
+        await before;
+        await send(result);
+      })();
+      // A loss is thrown where the queue is awaited; until then it must not count as unhandled.
+      last.catch(() => {});
+      queue.push(last);
+      if (queue.length >= MAX_IN_ADDON) await queue.shift();
+    }
+    await last;
+  }
+
+  /** Hands a frame to the addon before it first waits, so that calls keep the order of the frames; never rejects. */
+  async #compute(frame: StepFrame): Promise<StepFrame> {
+    const receivedAt = performance.now();
+    try {
+      const { runs, activations } = this.#admit(frame);
+      const closing = frame.closedSlots.map((slot) => this.#options.native.closeSlot(slot));
+      const decoding = runs.length === 0 ? null : this.#decode(frame, runs, activations);
+      const [decoded] = await Promise.all([decoding, ...closing]);
+      if (frame.failure !== undefined) return this.#result(frame, { failure: frame.failure });
+      this.#stats.steps += 1;
+      if (decoded === null) return this.#result(frame, { runs });
+      const computeUs = Math.round(decoded.result.computeMs * 1000);
+      const totalUs = Math.round((performance.now() - receivedAt) * 1000);
+      const timing = { stage: this.#options.position, computeUs, queueUs: Math.max(0, totalUs - computeUs) };
+      return this.#result(frame, { ...this.#outcome(runs, decoded), timings: [...frame.timings, timing] });
+    } catch (error) {
+      return this.#result(frame, { failure: this.#failureOf(error) });
+    }
+  }
+
+  /** The runs that are to be computed, with their rows. Throws BadFrame. */
+  #admit(frame: StepFrame): { runs: Run[]; activations: Uint8Array } {
+    const { slots, batch } = this.#options;
+    const rows = frame.runs.reduce((sum, run) => sum + run.tokens.length, 0);
+    if (rows > batch) throw new BadFrame(`${rows} tokens in a step; ${batch} are allowed.`);
+    for (const slot of [...frame.closedSlots, ...frame.runs.map((run) => run.slot)]) {
+      if (slot >= slots) throw new BadFrame(`Slot ${slot} does not exist; there are ${slots}.`);
+    }
+    if (frame.failure !== undefined) return { runs: [], activations: NO_BYTES };
+    const current = dropStaleRuns(frame.runs, frame.activations, this.#rowBytes(frame, rows), this.#generations);
+    this.#stats.staleRuns += current.dropped;
+    for (const [slot, generation] of current.generations) this.#generations.set(slot, generation);
+    return current;
+  }
+
+  /** Bytes of a row of the frame's activations, 0 where this stage takes none. Throws BadFrame when they do not fit. */
+  #rowBytes(frame: StepFrame, rows: number): number {
+    if (!this.#takesRows || rows === 0) return 0;
+    const valueBytes = frame.format === ACTIVATION_FORMAT_F16 ? 2 : frame.format === ACTIVATION_FORMAT_F32 ? 4 : 0;
+    const rowBytes = this.#options.native.embeddingLength * valueBytes;
+    if (valueBytes === 0 || frame.activations.length !== rows * rowBytes) {
+      throw new BadFrame(`${frame.activations.length} bytes of activations for ${rows} rows of ${rowBytes} bytes.`);
+    }
+    return rowBytes;
+  }
+
+  async #decode(frame: StepFrame, runs: Run[], activations: Uint8Array): Promise<Decoded> {
+    const { native } = this.#options;
+    const rows = runs.reduce((sum, run) => sum + run.tokens.length, 0);
+    const output = this.#givesRows ? Buffer.allocUnsafe(rows * native.embeddingLength * 4) : null;
+    const format = frame.format === ACTIVATION_FORMAT_F16 ? 'f16' : 'f32';
+    const result = await native.decode({
+      runs: runs.map((run) => this.#nativeRun(run)),
+      input: this.#takesRows ? { format, bytes: activations } : null,
+      output,
+      outputFormat: frame.exact ? 'f32' : 'f16',
+    });
+    return { result, output };
+  }
+
+  #nativeRun({ slot, start, tokens, truncateTo, sampling }: Run): NativeRun {
+    return {
+      slot,
+      start,
+      tokens: Int32Array.from(tokens),
+      truncateTo: truncateTo ?? null,
+      sampling:
+        sampling === undefined || this.#givesRows
+          ? null
+          : {
+              temperature: sampling.temperature,
+              topP: sampling.topP,
+              seed: BigInt(sampling.seed),
+              choice: sampling.choice,
+            },
+    };
+  }
+
+  #outcome(runs: Run[], { result, output }: Decoded): Partial<StepFrame> {
+    if (output !== null) {
+      const format = result.format === 'f16' ? ACTIVATION_FORMAT_F16 : ACTIVATION_FORMAT_F32;
+      return { runs, format, activations: output.subarray(0, result.byteLength) };
+    }
+    const generations = new Map(runs.map(({ slot, generation }) => [slot, generation]));
+    const committed = result.sampled.map((sample) => ({ ...sample, generation: generations.get(sample.slot) ?? 0 }));
+    return { committed };
+  }
+
+  /** The frame for the follower. The coordinator gets back what the step made, not what it had asked for. */
+  #result(frame: StepFrame, made: Partial<StepFrame>): StepFrame {
+    const { pipeline, epoch, step, exact, timings } = frame;
+    return {
+      pipeline,
+      epoch,
+      step,
+      exact,
+      timings,
+      format: ACTIVATION_FORMAT_NONE,
+      activations: NO_BYTES,
+      committed: [],
+      failure: undefined,
+      ...made,
+      runs: this.#givesRows ? (made.runs ?? []) : [],
+      closedSlots: this.#givesRows ? frame.closedSlots : [],
+    };
+  }
+
+  #failureOf(error: unknown): StepFailure {
+    const message = error instanceof Error ? error.message : String(error);
+    const kind = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'Failed';
+    return { stage: this.#options.position, kind, message };
+  }
+}
+
+interface Decoded {
+  result: NativeStepResult;
+  output: Buffer | null;
+}
