@@ -1,10 +1,10 @@
 import { engineContract } from './engineContract.ts';
 import type { HostError } from './hostError.ts';
 import type { HostLauncher } from './hostLauncher.ts';
-import { HostProcess } from './hostProcess.ts';
+import { bootHost, type HostProcess } from './hostProcess.ts';
+import type { Backend } from './librariesFolder.ts';
 import type { NativeDevice } from './nativeAddon.ts';
 
-const BOOT_MS = 30_000;
 const DEVICES_MS = 10_000;
 const OPEN_MS = 60_000;
 const TOKENIZE_MS = 10_000;
@@ -26,35 +26,33 @@ export interface Vocabulary {
 
 /** The engine host as its member sees it: device probe and tokenizers. */
 export class EngineClient {
-  readonly #process: HostProcess<typeof engineContract>;
+  /** The variant of llama.cpp that it runs. */
+  readonly backend: Backend;
+  readonly #host: HostProcess<typeof engineContract>;
 
-  private constructor(launcher: HostLauncher, onLost: (error: HostError) => void) {
-    this.#process = new HostProcess({ contract: engineContract, host: 'engine', launcher, onLost, onEvent: {} });
+  private constructor(host: HostProcess<typeof engineContract>, backend: Backend) {
+    this.#host = host;
+    this.backend = backend;
   }
 
   /** Starts the process. Rejects with a HostError, and then nothing is left running. */
   static async start(launcher: HostLauncher, onLost: (error: HostError) => void): Promise<EngineClient> {
-    const client = new EngineClient(launcher, onLost);
-    try {
-      await client.#process.call('boot', { parentPid: process.pid }, BOOT_MS);
-      return client;
-    } catch (error) {
-      await client.close();
-      throw error;
-    }
+    const options = { contract: engineContract, host: 'engine', launcher, onLost, onEvent: {} } as const;
+    const { host, backend } = await bootHost(options);
+    return new EngineClient(host, backend);
   }
 
   get pid(): number | undefined {
-    return this.#process.pid;
+    return this.#host.pid;
   }
 
   devices(): Promise<NativeDevice[]> {
-    return this.#process.call('devices', null, DEVICES_MS);
+    return this.#host.call('devices', null, DEVICES_MS);
   }
 
   /** Opens the tokenizer of a GGUF; one without tensors will do. */
   async openVocabulary(path: string): Promise<Vocabulary> {
-    const opened = await this.#process.call('openVocabulary', { path }, OPEN_MS);
+    const opened = await this.#host.call('openVocabulary', { path }, OPEN_MS);
     const { handle, size, bosToken, eosToken, addsBos, endTokens, pieces } = opened;
     return {
       size,
@@ -63,14 +61,14 @@ export class EngineClient {
       addsBos,
       endTokens: new Set(endTokens),
       piece: (token) => pieces.bytes.subarray(pieces.offsets[token] ?? 0, pieces.offsets[token + 1] ?? 0),
-      tokenize: (text, options) => this.#process.call('tokenize', { handle, text, ...options }, TOKENIZE_MS),
+      tokenize: (text, options) => this.#host.call('tokenize', { handle, text, ...options }, TOKENIZE_MS),
       close: async () => {
-        await this.#process.call('closeVocabulary', { handle }, TOKENIZE_MS);
+        await this.#host.call('closeVocabulary', { handle }, TOKENIZE_MS);
       },
     };
   }
 
   close(): Promise<void> {
-    return this.#process.close();
+    return this.#host.close();
   }
 }

@@ -15,9 +15,10 @@ const vocabularies = new Map<number, NativeVocabulary>();
 
 serveHost(engineContract, () => ({
   boot: async ({ parentPid }) => {
-    addon = loadAddon();
-    addon.exitWithParent(parentPid);
-    return null;
+    const loaded = loadAddon();
+    loaded.addon.exitWithParent(parentPid);
+    addon = loaded.addon;
+    return { backend: loaded.libraries.backend };
   },
 
   devices: async () => booted().devices(),

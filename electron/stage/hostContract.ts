@@ -1,8 +1,21 @@
 import { z } from 'zod';
 
+/** The first request to every host. */
+export const bootMethod = {
+  params: z.strictObject({ parentPid: z.number().int().positive() }),
+  /** The variant of llama.cpp that was opened. */
+  result: z.strictObject({ backend: z.enum(['cpu', 'vulkan', 'cuda', 'metal']) }),
+};
+
+/** The last: the host answers and leaves. */
+export const leaveMethod = { params: z.null(), result: z.null() };
+
 /** What a parent may ask of a host and what the host tells on its own; both sides check every message against it. */
 export interface HostContract {
-  methods: Record<string, { params: z.ZodType; result: z.ZodType }>;
+  methods: Record<string, { params: z.ZodType; result: z.ZodType }> & {
+    boot: typeof bootMethod;
+    leave: typeof leaveMethod;
+  };
   events: Record<string, z.ZodType>;
 }
 
@@ -29,12 +42,3 @@ export const replySchema = z.union([
   z.strictObject({ event: z.string(), data: z.unknown() }),
 ]);
 export type HostReply = z.infer<typeof replySchema>;
-
-/** The first request to every host. */
-export const bootMethod = {
-  params: z.strictObject({ parentPid: z.number().int().positive() }),
-  result: z.null(),
-};
-
-/** The last: the host answers and leaves. */
-export const leaveMethod = { params: z.null(), result: z.null() };

@@ -1,4 +1,5 @@
 import {
+  bootMethod,
   type EventDataOf,
   type EventOf,
   type HostContract,
@@ -9,7 +10,10 @@ import {
 } from './hostContract.ts';
 import { HostCrashed, HostError, HostRefused } from './hostError.ts';
 import type { HostChild, HostLauncher, HostName } from './hostLauncher.ts';
+import type { Backend } from './librariesFolder.ts';
 
+/** Time to load llama.cpp and its drivers, ms. */
+const BOOT_MS = 30_000;
 /** Time that a host has to leave by itself, ms. */
 const LEAVE_MS = 5000;
 /** Of stderr, for the last line of a crash. */
@@ -21,6 +25,28 @@ interface Pending {
   reject(error: HostError): void;
   timer: NodeJS.Timeout;
   timeoutMs: number;
+}
+
+export interface HostOptions<C extends HostContract> {
+  contract: C;
+  host: HostName;
+  launcher: HostLauncher;
+  onEvent: { [E in EventOf<C>]: (data: EventDataOf<C, E>) => void };
+  /** Called once when the process ends without having been told to. */
+  onLost: (error: HostError) => void;
+}
+
+/** Starts a host and lets it load the addon. Rejects with a HostError, and then nothing is left running. */
+export async function bootHost<C extends HostContract>(
+  options: HostOptions<C>,
+): Promise<{ host: HostProcess<C>; backend: Backend }> {
+  const host = new HostProcess(options);
+  try {
+    return { host, backend: await host.boot() };
+  } catch (error) {
+    await host.close();
+    throw error;
+  }
 }
 
 /**
@@ -41,14 +67,7 @@ export class HostProcess<C extends HostContract> {
   #gone: HostError | null = null;
   #leaving = false;
 
-  /** Starts the process. `onLost` is called once when it ends without having been told to. */
-  constructor(options: {
-    contract: C;
-    host: HostName;
-    launcher: HostLauncher;
-    onEvent: { [E in EventOf<C>]: (data: EventDataOf<C, E>) => void };
-    onLost: (error: HostError) => void;
-  }) {
+  constructor(options: HostOptions<C>) {
     this.#contract = options.contract;
     this.#host = options.host;
     this.#onLost = options.onLost;
@@ -70,17 +89,15 @@ export class HostProcess<C extends HostContract> {
     return this.#child.pid;
   }
 
+  /** Lets the host load the addon; before any other call. */
+  async boot(): Promise<Backend> {
+    return bootMethod.result.parse(await this.#ask('boot', { parentPid: process.pid }, BOOT_MS)).backend;
+  }
+
   /** Asks the host. Rejects with HostRefused, HostCrashed or HostError('HostTimedOut' | 'HostClosed'). */
-  call<M extends MethodOf<C>>(method: M, params: ParamsOf<C, M>, timeoutMs: number): Promise<ResultOf<C, M>> {
-    if (this.#gone !== null) return Promise.reject(this.#gone);
-    const id = this.#nextId;
-    this.#nextId += 1;
-    const reply = new Promise<unknown>((resolve, reject) => {
-      const timer = setTimeout(() => this.#expire(id), timeoutMs);
-      this.#pending.set(id, { method, resolve, reject, timer, timeoutMs });
-    });
-    this.#child.send({ id, method, params });
-    return reply.then((result) => this.#contract.methods[method]?.result.parse(result) as ResultOf<C, M>);
+  async call<M extends MethodOf<C>>(method: M, params: ParamsOf<C, M>, timeoutMs: number): Promise<ResultOf<C, M>> {
+    const result = await this.#ask(method, params, timeoutMs);
+    return this.#contract.methods[method]?.result.parse(result) as ResultOf<C, M>;
   }
 
   /** Starts the deadlines of the calls to `method` anew: the host has shown that it gets on. */
@@ -97,6 +114,17 @@ export class HostProcess<C extends HostContract> {
     const timer = setTimeout(() => this.#child.kill(), LEAVE_MS);
     await this.#exited;
     clearTimeout(timer);
+  }
+
+  #ask(method: string, params: unknown, timeoutMs: number): Promise<unknown> {
+    if (this.#gone !== null) return Promise.reject(this.#gone);
+    const id = this.#nextId;
+    this.#nextId += 1;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.#expire(id), timeoutMs);
+      this.#pending.set(id, { method, resolve, reject, timer, timeoutMs });
+      this.#child.send({ id, method, params });
+    });
   }
 
   #receive(message: unknown): void {

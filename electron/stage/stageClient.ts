@@ -1,6 +1,7 @@
 import type { HostError } from './hostError.ts';
 import type { HostLauncher } from './hostLauncher.ts';
-import { HostProcess } from './hostProcess.ts';
+import { bootHost, type HostProcess } from './hostProcess.ts';
+import type { Backend } from './librariesFolder.ts';
 import type { NativeLoadOptions, NativeMemory } from './nativeAddon.ts';
 import {
   type LoadedStage,
@@ -10,7 +11,6 @@ import {
   stageContract,
 } from './stageContract.ts';
 
-const BOOT_MS = 30_000;
 /** Without progress; llama.cpp reports none while it reserves its buffers. */
 const LOAD_IDLE_MS = 120_000;
 const LINK_MS = 10_000;
@@ -29,61 +29,58 @@ export interface StageEvents {
 
 /** A stage host as its member sees it: from `start` to `close` one stage of one pipeline. */
 export class StageClient {
-  readonly #process: HostProcess<typeof stageContract>;
+  /** The variant of llama.cpp that it runs. */
+  readonly backend: Backend;
+  readonly #host: HostProcess<typeof stageContract>;
 
-  private constructor(launcher: HostLauncher, events: StageEvents) {
-    this.#process = new HostProcess({
+  private constructor(host: HostProcess<typeof stageContract>, backend: Backend) {
+    this.#host = host;
+    this.backend = backend;
+  }
+
+  /** Starts the process and lets it load the addon. Rejects with a HostError, and then nothing is left running. */
+  static async start(launcher: HostLauncher, events: StageEvents): Promise<StageClient> {
+    const { host, backend } = await bootHost({
       contract: stageContract,
       host: 'stage',
       launcher,
       onLost: events.onLost,
       onEvent: {
         progress: (fraction) => {
-          this.#process.extend('load');
+          host.extend('load');
           events.onProgress?.(fraction);
         },
         linkLost: ({ side, message }) => events.onLinkLost(side, message),
         ended: () => events.onEnded?.(),
       },
     });
-  }
-
-  /** Starts the process and lets it load the addon. Rejects with a HostError, and then nothing is left running. */
-  static async start(launcher: HostLauncher, events: StageEvents): Promise<StageClient> {
-    const client = new StageClient(launcher, events);
-    try {
-      await client.#process.call('boot', { parentPid: process.pid }, BOOT_MS);
-      return client;
-    } catch (error) {
-      await client.close();
-      throw error;
-    }
+    return new StageClient(host, backend);
   }
 
   get pid(): number | undefined {
-    return this.#process.pid;
+    return this.#host.pid;
   }
 
   /** Loads the stage file and listens for the follower. HostRefused carries the addon's code and llama.cpp's line. */
   load(stage: NativeLoadOptions, ring: StageRing): Promise<LoadedStage> {
-    return this.#process.call('load', { stage, ring }, LOAD_IDLE_MS);
+    return this.#host.call('load', { stage, ring }, LOAD_IDLE_MS);
   }
 
   /** Follows the process before this stage; resolves when the link is up. HostRefused names the WireError. */
   async link(predecessor: StagePredecessor): Promise<void> {
-    await this.#process.call('link', predecessor, LINK_MS);
+    await this.#host.call('link', predecessor, LINK_MS);
   }
 
   memory(): Promise<NativeMemory> {
-    return this.#process.call('memory', null, ASK_MS);
+    return this.#host.call('memory', null, ASK_MS);
   }
 
   stats(): Promise<StageStats> {
-    return this.#process.call('stats', null, ASK_MS);
+    return this.#host.call('stats', null, ASK_MS);
   }
 
   /** Says goodbye to the neighbours, frees everything and ends the process; resolves when it is gone. */
   close(): Promise<void> {
-    return this.#process.close();
+    return this.#host.close();
   }
 }

@@ -29,9 +29,10 @@ let link: RingLink | null = null;
 
 serveHost(stageContract, (emit) => ({
   boot: async ({ parentPid }) => {
-    addon = loadAddon();
-    addon.exitWithParent(parentPid);
-    return null;
+    const loaded = loadAddon();
+    loaded.addon.exitWithParent(parentPid);
+    addon = loaded.addon;
+    return { backend: loaded.libraries.backend };
   },
 
   load: async ({ stage: options, ring }) => {
