@@ -8,6 +8,7 @@ import { answerBrokenRequest } from './http/answerBrokenRequest.ts';
 import { jsonBodies } from './http/jsonBodies.ts';
 import { chatRoute } from './openai/chatRoute.ts';
 import { modelsRoutes } from './openai/modelsRoutes.ts';
+import { clusterPlan } from './rpc/clusterPlan.ts';
 import type { RpcMethod } from './rpc/jsonRpc.ts';
 import { rpcRoute } from './rpc/rpcRoute.ts';
 
@@ -94,7 +95,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   return app;
 }
 
-const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map();
+const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([['clusterPlan', clusterPlan]]);
 
 function unknownRoute(request: { method: string; url: string }): never {
   const { method, url } = request;
