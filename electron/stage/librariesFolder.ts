@@ -41,7 +41,7 @@ export class LibrariesError extends Error {
  * always the CPU at last. Throws a `LibrariesError` for any other value.
  */
 export function backendsToTry(machine: Machine): Backend[] {
-  const wanted = machine.env['ROOMFUL_BACKEND'];
+  const wanted = machine.env.ROOMFUL_BACKEND;
   if (wanted !== undefined && wanted !== '') {
     const chosen = backends.find((backend) => backend === wanted);
     if (chosen === undefined) {
@@ -52,7 +52,7 @@ export function backendsToTry(machine: Machine): Backend[] {
   if (machine.platform === 'darwin') return machine.arch === 'arm64' ? ['metal'] : ['cpu'];
   const found: Backend[] = [];
   if (machine.platform === 'win32') {
-    const system = join(machine.env['SystemRoot'] ?? 'C:\\Windows', 'System32');
+    const system = join(machine.env.SystemRoot ?? 'C:\\Windows', 'System32');
     if (machine.exists(join(system, 'nvcuda.dll'))) found.push('cuda');
     if (machine.exists(join(system, 'vulkan-1.dll'))) found.push('vulkan');
   } else {

@@ -52,7 +52,7 @@ export function loadAddon(machine: Machine = thisMachine): LoadedAddon {
  * resources of a packaged app.
  */
 export function addonPath(machine: Machine = thisMachine): string {
-  const wanted = machine.env['ROOMFUL_ADDON'];
+  const wanted = machine.env.ROOMFUL_ADDON;
   if (wanted !== undefined && wanted !== '') return wanted;
   const candidates = addonCandidates();
   const found = candidates.find((path) => machine.exists(path));
