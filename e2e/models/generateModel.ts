@@ -37,6 +37,8 @@ export interface RandomModel {
   perLayerArrays?: boolean;
   /** Adds `rope_freqs.weight`, as Llama 3 has it. */
   ropeFactors?: boolean;
+  /** Scales positions as long-context models do, from a quarter of the context length. */
+  yarn?: boolean;
   /** A GGUF of the same vocabulary size whose tokenizer and chat template are copied; else a trivial one is made. */
   tokenizerFrom?: string;
   /** 32 where it is left out. */
@@ -151,8 +153,8 @@ function tensorsOf(model: RandomModel): NamedTensor[] {
     const name = (part: string) => `blk.${layer}.${part}`;
     tensors.push(
       vector(name('attn_norm.weight'), width, 1),
-      matrix(name('attn_q.weight'), attention, width, heads * head, 1.5),
-      matrix(name('attn_k.weight'), attention, width, kvHeads * head, 1.5),
+      matrix(name('attn_q.weight'), attention, width, heads * head, 2.5),
+      matrix(name('attn_k.weight'), attention, width, kvHeads * head, 2.5),
       matrix(name('attn_v.weight'), attention, width, kvHeads * head),
       matrix(name('attn_output.weight'), attention, heads * head, width),
       vector(name('ffn_norm.weight'), width, 1),
@@ -168,7 +170,7 @@ function tensorsOf(model: RandomModel): NamedTensor[] {
       );
     }
     if (architecture === 'qwen3') {
-      tensors.push(vector(name('attn_q_norm.weight'), head, 1), vector(name('attn_k_norm.weight'), head, 1));
+      tensors.push(vector(name('attn_q_norm.weight'), head, 2), vector(name('attn_k_norm.weight'), head, 2));
     }
   }
   return tensors;
@@ -200,6 +202,13 @@ async function metadataOf(model: RandomModel): Promise<Uint8Array[]> {
     ['rope.dimension_count', count(head)],
     ['vocab_size', count(vocabulary)],
   ];
+  if (model.yarn) {
+    own.push(
+      ['rope.scaling.type', { type: 'string', value: 'yarn' }],
+      ['rope.scaling.factor', { type: 'f32', value: 4 }],
+      ['rope.scaling.original_context_length', count((model.contextLength ?? 2048) / 4)],
+    );
+  }
   return [
     encodeEntry('general.architecture', { type: 'string', value: architecture }),
     encodeEntry('general.name', { type: 'string', value: `random ${architecture} ${model.seed}` }),

@@ -47,10 +47,15 @@ function randomChunk(tensor: RandomTensor, bytes: number, noise: (bytes: number)
   }
 }
 
-/** Sets the upper half of each block's f16 scale; the lower half stays random, so scales vary by a quarter. */
+/** Sets each block's f16 scale; six bits of it stay random, so scales differ by up to a sixteenth. */
 function withScales(blocks: Buffer, blockBytes: number, scale: number): Buffer {
-  const upper = toHalf(scale * 0.9) >> 8;
-  for (let at = 1; at < blocks.byteLength; at += blockBytes) blocks[at] = upper;
+  const bits = toHalf(scale * 0.97);
+  const upper = bits >> 8;
+  const lower = bits & 0xc0;
+  for (let at = 0; at < blocks.byteLength; at += blockBytes) {
+    blocks[at] = lower | ((blocks[at] ?? 0) & 0x3f);
+    blocks[at + 1] = upper;
+  }
   return blocks;
 }
 

@@ -1,0 +1,49 @@
+import { getLlama, type Llama, type LlamaContext, LlamaLogLevel, type LlamaModel, type Token } from 'node-llama-cpp';
+
+export interface JudgeOptions {
+  /** n_ctx. */
+  contextLength: number;
+  /** n_batch and n_ubatch. */
+  batch: number;
+}
+
+let llama: Promise<Llama> | undefined;
+
+/** llama.cpp on a whole model in one process, by node-llama-cpp: what stages are held against. CPU, one thread. */
+export class Judge {
+  readonly #model: LlamaModel;
+  readonly #context: LlamaContext;
+
+  private constructor(model: LlamaModel, context: LlamaContext) {
+    this.#model = model;
+    this.#context = context;
+  }
+
+  static async open(modelPath: string, { contextLength, batch }: JudgeOptions): Promise<Judge> {
+    llama ??= getLlama({ gpu: false, build: 'never', maxThreads: 1, logLevel: LlamaLogLevel.error });
+    const model = await (await llama).loadModel({ modelPath, gpuLayers: 0 });
+    // Stages on the CPU run without flash attention.
+    const options = { contextSize: contextLength, batchSize: batch, threads: 1, sequences: 1, flashAttention: false };
+    return new Judge(model, await model.createContext(options));
+  }
+
+  /** The `count` tokens that greedily follow the prompt; an end token does not end them. */
+  async greedy(prompt: readonly number[], count: number): Promise<number[]> {
+    const sequence = this.#context.getSequence();
+    try {
+      const answer: number[] = [];
+      for await (const token of sequence.evaluate([...prompt] as Token[], { temperature: 0, yieldEogToken: true })) {
+        answer.push(token);
+        if (answer.length === count) break;
+      }
+      return answer;
+    } finally {
+      sequence.dispose();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#context.dispose();
+    await this.#model.dispose();
+  }
+}
