@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cutStage } from '../../electron/gguf/cutStage.ts';
 import { type ModelSource, openModel } from '../../electron/gguf/openModel.ts';
+import { thisMachine } from '../../electron/stage/librariesFolder.ts';
 import { loadAddon } from '../../electron/stage/loadAddon.ts';
 import type { NativeAddon } from '../../electron/stage/nativeAddon.ts';
 import { generateModel, type RandomModel } from '../models/generateModel.ts';
@@ -52,7 +53,8 @@ let addon: NativeAddon;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'roomful-exact-'));
-  addon = loadAddon().addon;
+  // The judge's variant, whatever else this machine could load.
+  addon = loadAddon({ ...thisMachine, env: { ...process.env, ROOMFUL_BACKEND: 'cpu' } }).addon;
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
