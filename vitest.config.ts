@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
+  // The real module would download Electron.
+  resolve: { alias: { electron: `${import.meta.dirname}/electron/desktop/testing/electronStandIn.ts` } },
   test: {
     include: ['electron/**/*.test.ts', 'renderer/**/*.test.{ts,tsx}', 'e2e/**/*.test.ts', 'scripts/**/*.test.ts'],
     reporters: ['default', './scripts/closing-line-reporter.mjs'],

@@ -55,11 +55,12 @@ test('a topic sends its present value, then each change, until it is unsubscribe
   ]);
 });
 
-test('subscribing twice sends each change once', () => {
+test('subscribing again, as a reloaded page does, sends the present value again and each change once', () => {
   session.receive({ kind: 'subscribe', topic: 'state' });
   session.receive({ kind: 'subscribe', topic: 'state' });
-  store.update(() => serving);
   expect(sent).toHaveLength(2);
+  store.update(() => serving);
+  expect(sent).toHaveLength(3);
 });
 
 test('a closed session sends nothing, not even the answer that was under way', async () => {

@@ -45,7 +45,7 @@ export function openWindowSession(api: MemberApi, send: (message: MemberMessage)
         }
         case 'subscribe': {
           const { topic } = parsed.data;
-          if (subscriptions.has(topic)) break;
+          subscriptions.get(topic)?.();
           subscriptions.set(
             topic,
             api.subscribe(topic, (value) => sendIfOpen({ kind: 'event', topic, value })),
