@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import fastifyWebsocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from './gatewayError.ts';
+import { carriesToken } from './http/accessGuard.ts';
 import type { MemberApi } from './memberApi.ts';
 import { parseBody } from './parseBody.ts';
 import type { RendererFile } from './window/rendererFiles.ts';
@@ -57,7 +57,7 @@ export function serveWindow(app: FastifyInstance, { api, files, access, localTok
       {
         websocket: true,
         onRequest: async (request) => {
-          if (holdsLocalToken(request, localToken)) return;
+          if (carriesToken(request, localToken)) return;
           // Browsers send the cookie to every port of this host; only the gateway's own page may use it here.
           const isOwnPage = request.headers.origin === `http://${request.headers.host}`;
           if (!isOwnPage || !holdsSession(request, access)) throw notSignedIn();
@@ -115,11 +115,6 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: RendererFi
   return reply.send(file.body);
 }
 
-function holdsLocalToken(request: FastifyRequest, localToken: string): boolean {
-  const sent = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-  return sent !== undefined && timingSafeEqual(digest(sent), digest(localToken));
-}
-
 function holdsSession(request: FastifyRequest, access: WindowAccess): boolean {
   const name = cookieName(request);
   for (const pair of (request.headers.cookie ?? '').split(';')) {
@@ -135,8 +130,4 @@ function notSignedIn(): GatewayError {
 
 function cookieName(request: FastifyRequest): string {
   return `roomful_window_${request.raw.socket.localPort}`;
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

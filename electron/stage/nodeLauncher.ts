@@ -32,8 +32,8 @@ export const nodeLauncher: HostLauncher = {
   },
 };
 
-/** The compiled entry of a host, also for a parent that runs from the sources, as tests do. */
-function hostEntry(host: HostName): string {
+/** The compiled entry file of a host, also for a parent that runs from the sources, as tests do. */
+export function hostEntry(host: HostName): string {
   const here = import.meta.url;
   return fileURLToPath(new URL(`${here.endsWith('.ts') ? '../../dist/electron/stage' : '.'}/${host}Host.js`, here));
 }

@@ -2,6 +2,7 @@
  * Stands in for 'electron' in tests (an alias of vitest), as far as desktop/ uses it. Every object is checked against
  * Electron's own types, so that it cannot offer what Electron does not. Tests drive it through `standIn`.
  */
+import { type ChildProcess, fork } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import type * as E from 'electron';
 
@@ -228,6 +229,44 @@ export const session = {
 };
 
 export const ipcMain = new EventEmitter();
+
+/** A real child process with the manners of Electron's: its id is known once it runs, and it tells only its exit code. */
+class UtilityProcess extends EventEmitter implements Pick<E.UtilityProcess, 'postMessage' | 'kill' | 'pid' | 'stderr'> {
+  pid: number | undefined;
+  readonly stderr: ChildProcess['stderr'];
+  readonly #child: ChildProcess;
+
+  constructor(path: string, args: string[], options: E.ForkOptions) {
+    super();
+    this.#child = fork(path, args, {
+      execArgv: options.execArgv ?? [],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.stderr = this.#child.stderr;
+    this.#child.on('spawn', () => {
+      this.pid = this.#child.pid;
+      this.emit('spawn');
+    });
+    this.#child.on('message', (message) => this.emit('message', message));
+    this.#child.on('close', (code) => {
+      this.pid = undefined;
+      this.emit('exit', code ?? 1);
+    });
+  }
+
+  postMessage(message: object): void {
+    if (this.#child.connected) this.#child.send(message, () => {});
+  }
+
+  kill(): boolean {
+    return this.#child.kill();
+  }
+}
+
+export const utilityProcess = {
+  fork: (path: string, args: string[] = [], options: E.ForkOptions = {}) => new UtilityProcess(path, args, options),
+};
 
 /** What tests look at and turn. */
 export const standIn = {
