@@ -38,9 +38,14 @@ export interface ArchitectureRules {
 const attention = ['attn_norm.weight', 'attn_q.weight', 'attn_k.weight', 'attn_v.weight', 'attn_output.weight'];
 const feedForward = ['ffn_norm.weight', 'ffn_gate.weight', 'ffn_up.weight', 'ffn_down.weight'];
 
-function refuseExperts({ metadata, architecture }: ModelSource): string | null {
-  const experts = metadata.count(`${architecture}.expert_count`) ?? 0;
-  return experts > 0 ? `'${architecture}' with experts is not proven to be exact in stages` : null;
+function refuseVariants({ metadata, architecture }: ModelSource): string | null {
+  const key = (name: string) => `${architecture}.${name}`;
+  if ((metadata.count(key('expert_count')) ?? 0) > 0)
+    return `'${architecture}' with experts is not proven to be exact in stages`;
+  const causal = metadata.get(key('attention.causal'));
+  const pools = (metadata.count(key('pooling_type')) ?? 0) > 0;
+  if (pools || (causal?.type === 'bool' && causal.value === false)) return 'it is an embedding model';
+  return null;
 }
 
 const rules: ReadonlyMap<string, ArchitectureRules> = new Map<string, ArchitectureRules>([
@@ -51,7 +56,7 @@ const rules: ReadonlyMap<string, ArchitectureRules> = new Map<string, Architectu
       sharedTensors: ['rope_freqs.weight'],
       headTensors: [],
       uniform: ['attention.head_count', 'attention.head_count_kv', 'feed_forward_length'],
-      refuse: refuseExperts,
+      refuse: refuseVariants,
     },
   ],
   [
@@ -61,7 +66,7 @@ const rules: ReadonlyMap<string, ArchitectureRules> = new Map<string, Architectu
       sharedTensors: [],
       headTensors: [],
       uniform: ['attention.head_count', 'attention.head_count_kv', 'feed_forward_length'],
-      refuse: refuseExperts,
+      refuse: refuseVariants,
     },
   ],
   [
@@ -71,7 +76,7 @@ const rules: ReadonlyMap<string, ArchitectureRules> = new Map<string, Architectu
       sharedTensors: [],
       headTensors: [],
       uniform: ['attention.head_count', 'attention.head_count_kv', 'feed_forward_length'],
-      refuse: refuseExperts,
+      refuse: refuseVariants,
     },
   ],
 ]);

@@ -1,4 +1,4 @@
-import { open, readdir } from 'node:fs/promises';
+import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateModel, type RandomModel } from '../../e2e/models/generateModel.ts';
@@ -149,16 +149,57 @@ describe.each(kinds)('stages of %s', (_, change) => {
 });
 
 describe('nothing is left', () => {
-  it('when the cut is aborted half way', async () => {
-    const model = await make({});
-    const out = folder.at('aborted');
-    await folder.makeIn('aborted');
+  let model: ModelSource;
+  beforeAll(async () => {
+    model = await make({});
+  });
+  const range = { start: 0, end: 4 };
+  const empty = async (name: string) => {
+    await folder.makeIn(name);
+    return folder.at(name);
+  };
+
+  it('when the cut is aborted half way, or before it starts', async () => {
+    const out = await empty('aborted');
     const controller = new AbortController();
-    const cutting = cutStage(model, { start: 0, end: 4 }, join(out, 'stage.gguf'), {
-      signal: controller.signal,
-      onProgress: () => controller.abort(new Error('the user left')),
-    });
-    await expect(cutting).rejects.toThrow('the user left');
+    const options = { signal: controller.signal, onProgress: () => controller.abort(new Error('the user left')) };
+    await expect(cutStage(model, range, join(out, 'stage.gguf'), options)).rejects.toThrow('the user left');
+    await expect(cutStage(model, range, join(out, 'stage.gguf'), options)).rejects.toThrow('the user left');
     expect(await readdir(out)).toEqual([]);
   });
+
+  it('when the stage cannot take its name, its embedding included', async () => {
+    const out = await empty('taken');
+    await folder.makeIn('taken/stage.gguf/inside');
+    const error = await cutStage(model, range, join(out, 'stage.gguf')).catch((cause) => cause);
+    expect(error).toMatchObject({ code: 'WriteFailed', path: join(out, 'stage.gguf') });
+    expect(await readdir(out)).toEqual(['stage.gguf']);
+  });
+
+  it('when the folder is missing', async () => {
+    const path = folder.at('nowhere/stage.gguf');
+    const error = await cutStage(model, range, path).catch((cause) => cause);
+    expect(error.message).toContain('could not be written: its folder does not exist.');
+  });
+
+  it('when a source file is gone', async () => {
+    const gone = await make({ shards: 2 });
+    const out = await empty('gone');
+    await rm(gone.files[1]?.path ?? '');
+    const error = await cutStage(gone, range, join(out, 'stage.gguf')).catch((cause) => cause);
+    expect(error).toMatchObject({ code: 'NotGguf', path: gone.files[1]?.path });
+    expect(await readdir(out)).toEqual([]);
+  });
+});
+
+it('progress rises to the bytes of the stage', async () => {
+  const model = await make({});
+  const seen: number[] = [];
+  const onProgress = (done: number, total: number) => seen.push(done / total);
+  const { bytes, path, embedding } = await cutStage(model, { start: 0, end: 4 }, folder.at('told.gguf'), {
+    onProgress,
+  });
+  expect(seen).toEqual([...seen].sort((a, b) => a - b));
+  expect(seen.at(-1)).toBe(1);
+  expect(bytes).toBe((await stat(path)).size + (await stat(embedding?.path ?? '')).size);
 });

@@ -35,6 +35,7 @@ async function shapeOf(architecture: string, metadata: Record<string, number | n
 
 const plain = (layers: number) => new Array<string[]>(layers).fill(['attn_k', 'attn_v']);
 const heads = { embedding_length: 64, 'attention.head_count': 8 };
+const narrow = { embedding_length: 8, 'attention.head_count': 1 };
 
 describe('KV bytes per token', () => {
   const kv = async (...args: Parameters<typeof shapeOf>) =>
@@ -126,7 +127,7 @@ describe('windows of attention', () => {
 
 describe('bytes', () => {
   it('are summed per layer, and by the stage that holds them', async () => {
-    const shape = await shapeOf('llama', heads, [['attn_k', 'attn_v'], ['attn_k']]);
+    const shape = await shapeOf('llama', narrow, [['attn_k', 'attn_v'], ['attn_k']]);
     expect(shape).toMatchObject({
       architecture: 'llama',
       hiddenSize: 8,

@@ -31,17 +31,21 @@ interface SummaryInput {
 export function summarise({ path, architecture, layers, metadata, tensors }: SummaryInput): ModelSummary {
   let parameters = 0;
   for (const { dimensions } of tensors.values()) parameters += dimensions.reduce((product, n) => product * n, 1);
-  const licence = metadata.string('general.license');
+  // What only people read is not worth refusing a model for.
+  const text = (key: string) => {
+    const entry = metadata.get(key);
+    return entry?.type === 'string' ? entry.value : undefined;
+  };
+  const fileType = metadata.get('general.file_type');
+  const licence = text('general.license');
   return {
     architecture,
-    name:
-      oneLine(metadata.string('general.name')?.trim() ?? '', 200) ||
-      basename(path).replace(/(-\d{5}-of-\d{5})?\.gguf$/i, ''),
+    name: oneLine(text('general.name')?.trim() ?? '', 200) || basename(path).replace(/(-\d{5}-of-\d{5})?\.gguf$/i, ''),
     parameters,
-    quantisation: fileTypes.get(metadata.count('general.file_type') ?? -1) ?? commonestType(tensors),
+    quantisation: fileTypes.get(fileType?.type === 'u32' ? Number(fileType.value) : -1) ?? commonestType(tensors),
     layers,
     contextLength: metadata.count(`${architecture}.context_length`) ?? null,
-    chatTemplate: metadata.string('tokenizer.chat_template') ?? null,
+    chatTemplate: text('tokenizer.chat_template') ?? null,
     licence: licence === undefined ? null : oneLine(licence, 200),
   };
 }

@@ -28,6 +28,7 @@ async function model(
     entries: [
       ['general.architecture', { type: 'string', value: architecture }],
       [`${architecture}.block_count`, { type: 'u32', value: layers }],
+      [`${architecture}.embedding_length`, { type: 'u32', value: 8 }],
       ...Object.entries(entries).map(([key, value]) => [`${architecture}.${key}`, value] as const),
     ],
     tensors: [
@@ -69,6 +70,13 @@ describe('what may not be cut says why', () => {
       'strings per layer',
       [2, { entries: { layer_types: { type: 'array', element: 'string', values: ['a', 'b'] } } }],
       /'llama\.layer_types' has a form/,
+    ],
+    ['embedding models', [2, { entries: { pooling_type: { type: 'u32', value: 3 } } }], /embedding model/],
+    ['embedding models', [2, { entries: { 'attention.causal': { type: 'bool', value: false } } }], /embedding model/],
+    [
+      'a head of another width',
+      [2, { tensors: [{ name: 'output.weight', dimensions: [4, 8], byteLength: 128 }] }],
+      /4 x 8 where its width is 8/,
     ],
     ['a single layer', [1], /no place to be cut/],
   ])('%s', async (_, parts, reason) => {

@@ -10,6 +10,9 @@ export interface Splittability {
   unsplittableReason: string | null;
 }
 
+/** Columns of an embedding; the widest known have 16,384. */
+const widestModel = 1 << 20;
+
 /** Decides by the table of architectures, on the header alone. */
 export function splittability(
   model: ModelSource,
@@ -30,7 +33,8 @@ function whyWhole(model: ModelSource, rules: ArchitectureRules | undefined): str
     uneven(model, rules) ??
     unknownArray(model) ??
     unknownTensor(model, rules) ??
-    missing(model)
+    missing(model) ??
+    misshapen(model)
   );
 }
 
@@ -80,6 +84,19 @@ function missing(model: ModelSource): string | null {
   }
   const found = new Set([...model.tensors.keys()].map(layerOf));
   for (let layer = 0; layer < model.layers; layer++) if (!found.has(layer)) return `it holds nothing of layer ${layer}`;
+  return null;
+}
+
+/** The embedding gives the sizes of what a stage adds, so it is held to the metadata. */
+function misshapen({ architecture, metadata, tensors }: ModelSource): string | null {
+  const width = metadata.count(`${architecture}.embedding_length`);
+  for (const name of ['token_embd.weight', 'output.weight']) {
+    const dimensions = tensors.get(name)?.dimensions;
+    if (dimensions === undefined) continue;
+    if (dimensions.length !== 2 || dimensions[0] !== width || width > widestModel) {
+      return `its '${name}' has the shape ${dimensions.join(' x ')} where its width is ${width ?? 'not named'}`;
+    }
+  }
   return null;
 }
 
