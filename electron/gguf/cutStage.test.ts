@@ -143,7 +143,7 @@ describe.each(kinds)('stages of %s', (_, change) => {
       expect(start === 0 ? rows : shape.vocabularySize).toBe(shape.vocabularySize);
     }
     const whole = shape.layers.reduce((sum, layer) => sum + layer.weightBytes, 0);
-    const { embeddingBytes, outputBytes, sharedBytes, tiedBytes } = shape;
+    const { embeddingBytes, outputBytes, sharedBytes, tiedBytes = 0 } = shape;
     expect(model.tensorBytes).toBe(whole + embeddingBytes + outputBytes + sharedBytes - tiedBytes);
   });
 });

@@ -125,6 +125,27 @@ describe('windows of attention', () => {
   });
 });
 
+it('recurrent state per slot is what llama.cpp keeps', async () => {
+  const states = async (...args: Parameters<typeof shapeOf>) =>
+    (await shapeOf(...args)).layers.map(({ stateBytesPerSlot }) => stateBytesPerSlot);
+  const mamba = { 'ssm.state_size': 16, 'ssm.inner_size': 128, 'ssm.conv_kernel': 4, 'ssm.group_count': 2 };
+  expect(await states('falcon-h1', { ...heads, ...mamba }, [['ssm_in', 'attn_k'], ['attn_k']])).toEqual([
+    4 * (3 * (128 + 2 * 2 * 16) + 16 * 128),
+    0,
+  ]);
+  expect(await states('lfm2', { ...heads, 'shortconv.l_cache': 3 }, [['shortconv.in_proj']])).toEqual([4 * 64 * 2]);
+  const rwkv = { embedding_length: 64, 'wkv.head_size': 32, token_shift_count: 2 };
+  expect(await states('rwkv6', rwkv, [['time_mix_w1']])).toEqual([4 * 64 * 34]);
+});
+
+it('experts are counted, and their share of a layer', async () => {
+  const mixture = { ...heads, expert_count: 8, expert_used_count: 2 };
+  const shape = await shapeOf('qwen3moe', mixture, [['attn_k', 'ffn_up_exps', 'ffn_down_exps', 'ffn_up_shexp']]);
+  expect(shape.experts).toEqual({ count: 8, usedPerToken: 2 });
+  expect(shape.layers[0]).toMatchObject({ weightBytes: 128, expertBytes: 64 });
+  expect((await shapeOf('llama', heads, plain(1))).experts).toBeNull();
+});
+
 describe('bytes', () => {
   it('are summed per layer, and by the stage that holds them', async () => {
     const shape = await shapeOf('llama', narrow, [['attn_k', 'attn_v'], ['attn_k']]);

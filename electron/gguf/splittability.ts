@@ -93,7 +93,8 @@ function misshapen({ architecture, metadata, tensors }: ModelSource): string | n
   for (const name of ['token_embd.weight', 'output.weight']) {
     const dimensions = tensors.get(name)?.dimensions;
     if (dimensions === undefined) continue;
-    if (dimensions.length !== 2 || dimensions[0] !== width || width > widestModel) {
+    const [columns = 0] = dimensions;
+    if (dimensions.length !== 2 || columns !== width || columns > widestModel) {
       return `its '${name}' has the shape ${dimensions.join(' x ')} where its width is ${width ?? 'not named'}`;
     }
   }

@@ -15,8 +15,11 @@ export interface ModelShape {
   outputBytes: number;
   /** Global tensors that every stage holds a copy of (rope factors). */
   sharedBytes: number;
-  /** Counted in `embeddingBytes` and in `outputBytes`, but held once by a whole model: an embedding that is also the head. */
-  tiedBytes: number;
+  /**
+   * Counted in `embeddingBytes` and in `outputBytes` though the file holds them once: an embedding that is also the head;
+   * 0 where left out.
+   */
+  tiedBytes?: number | undefined;
   /**
    * Layers at which a stage may begin, ascending, without 0; empty where the model must stay whole, and then
    * `unsplittableReason` says why in one line.
