@@ -28,6 +28,8 @@ export interface GatewayOptions {
   bodyLimit?: number;
   /** See `GatewayContext`. */
   keepAliveMs?: number;
+  /** Adds routes below `/api`, behind the local token. */
+  apiRoutes?: (api: FastifyInstance) => void;
 }
 
 const DEFAULT_BODY_LIMIT = 8 * 1024 * 1024; // bytes; a million tokens of text
@@ -89,6 +91,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
       api.addHook('onRequest', tokenGuard(options.localToken));
       api.setNotFoundHandler(unknownRoute);
       rpcRoute(api, rpcMethods);
+      options.apiRoutes?.(api);
     },
     { prefix: '/api' },
   );

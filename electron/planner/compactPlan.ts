@@ -136,6 +136,7 @@ function modelOf(value: unknown): { model: ModelShape; layers: number; totalGb: 
     embeddingBytes: 0,
     outputBytes: 0,
     sharedBytes: 0,
+    tiedBytes: 0,
     cutPoints: Array.from({ length: layers - 1 }, (_, index) => index + 1),
     unsplittableReason: null,
   };

@@ -14,11 +14,14 @@ export interface Vocabulary {
   readonly size: number;
   readonly bosToken: number;
   readonly eosToken: number;
+  /** As the vocabulary spells them; empty where the model has none. */
+  readonly bosText: string;
+  readonly eosText: string;
   readonly addsBos: boolean;
   /** Tokens that end a generation. */
   readonly endTokens: ReadonlySet<number>;
-  /** The bytes that a token stands for; none for control tokens. */
-  piece(token: number): Uint8Array;
+  /** The bytes of every token, concatenated, with `size + 1` offsets; control tokens are empty. */
+  readonly pieces: { bytes: Uint8Array; offsets: Uint32Array };
   /** `parseSpecial` reads `<|im_start|>` and the like as tokens. */
   tokenize(text: string, options: { addSpecial: boolean; parseSpecial: boolean }): Promise<Int32Array>;
   close(): Promise<void>;
@@ -53,14 +56,10 @@ export class EngineClient {
   /** Opens the tokenizer of a GGUF; one without tensors will do. */
   async openVocabulary(path: string): Promise<Vocabulary> {
     const opened = await this.#host.call('openVocabulary', { path }, OPEN_MS);
-    const { handle, size, bosToken, eosToken, addsBos, endTokens, pieces } = opened;
+    const { handle, endTokens, ...constant } = opened;
     return {
-      size,
-      bosToken,
-      eosToken,
-      addsBos,
+      ...constant,
       endTokens: new Set(endTokens),
-      piece: (token) => pieces.bytes.subarray(pieces.offsets[token] ?? 0, pieces.offsets[token + 1] ?? 0),
       tokenize: (text, options) => this.#host.call('tokenize', { handle, text, ...options }, TOKENIZE_MS),
       close: async () => {
         await this.#host.call('closeVocabulary', { handle }, TOKENIZE_MS);

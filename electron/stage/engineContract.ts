@@ -23,6 +23,8 @@ const vocabulary = z.strictObject({
   size: index,
   bosToken: token,
   eosToken: token,
+  bosText: z.string(),
+  eosText: z.string(),
   addsBos: z.boolean(),
   endTokens: int32Array,
   /** The bytes of every token, concatenated, with `size + 1` offsets. */

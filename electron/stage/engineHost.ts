@@ -28,9 +28,9 @@ serveHost(engineContract, () => ({
     const handle = nextHandle;
     nextHandle += 1;
     vocabularies.set(handle, vocabulary);
-    const { size, bosToken, eosToken, addsBos } = vocabulary;
+    const { size, bosToken, eosToken, bosText, eosText, addsBos } = vocabulary;
     const [endTokens, pieces] = [vocabulary.endTokens(), vocabulary.pieces()];
-    return { handle, size, bosToken, eosToken, addsBos, endTokens, pieces };
+    return { handle, size, bosToken, eosToken, bosText, eosText, addsBos, endTokens, pieces };
   },
 
   tokenize: async ({ handle, text, ...options }) => opened(handle).tokenize(text, options),

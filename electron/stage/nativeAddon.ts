@@ -128,6 +128,9 @@ export interface NativeVocabulary {
   readonly size: number;
   readonly bosToken: number;
   readonly eosToken: number;
+  /** As the vocabulary spells them, for chat templates; empty where the model has none. */
+  readonly bosText: string;
+  readonly eosText: string;
   readonly addsBos: boolean;
   /** `parseSpecial` reads `<|im_start|>` and the like as tokens. */
   tokenize(text: string, options: { addSpecial: boolean; parseSpecial: boolean }): Int32Array;

@@ -17,7 +17,7 @@ const runStageSchema = z
     contextLength: count,
     slots: count,
     batch: count,
-    threads: count,
+    threads: index,
     kvType: z.enum(['f16', 'q8_0']),
     followerMember: z.string().min(1),
   })

@@ -43,6 +43,7 @@
   X(llama_vocab_bos)              \
   X(llama_vocab_eos)              \
   X(llama_vocab_get_add_bos)      \
+  X(llama_vocab_get_text)         \
   X(llama_vocab_type)             \
   X(llama_tokenize)               \
   X(llama_token_to_piece)

@@ -51,6 +51,12 @@ std::vector<int32_t> Vocabulary::endTokens() const {
   return tokens;
 }
 
+std::string Vocabulary::text(int32_t token) const {
+  if (token < 0 || token >= size()) return {};
+  const char* text = api_.llama_vocab_get_text(vocab_, token);
+  return text == nullptr ? std::string() : std::string(text);
+}
+
 void Vocabulary::appendPiece(int32_t token, std::string& to) const {
   const size_t start = to.size();
   size_t room = 32;

@@ -20,6 +20,8 @@ class Vocabulary {
   /** -1 where the model has none. */
   int32_t bosToken() const { return api_.llama_vocab_bos(vocab_); }
   int32_t eosToken() const { return api_.llama_vocab_eos(vocab_); }
+  /** As the vocabulary spells a token, control tokens too; empty for one that there is not. */
+  std::string text(int32_t token) const;
   bool addsBos() const { return api_.llama_vocab_get_add_bos(vocab_); }
 
   Outcome<std::vector<int32_t>> tokenize(const std::string& text, bool addSpecial, bool parseSpecial) const;

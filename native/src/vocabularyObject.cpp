@@ -24,6 +24,8 @@ Napi::Function VocabularyObject::define(Napi::Env env) {
                          InstanceAccessor<&VocabularyObject::size>("size", napi_enumerable),
                          InstanceAccessor<&VocabularyObject::bosToken>("bosToken", napi_enumerable),
                          InstanceAccessor<&VocabularyObject::eosToken>("eosToken", napi_enumerable),
+                         InstanceAccessor<&VocabularyObject::bosText>("bosText", napi_enumerable),
+                         InstanceAccessor<&VocabularyObject::eosText>("eosText", napi_enumerable),
                          InstanceAccessor<&VocabularyObject::addsBos>("addsBos", napi_enumerable),
                          InstanceMethod<&VocabularyObject::tokenize>("tokenize"),
                          InstanceMethod<&VocabularyObject::pieces>("pieces"),
@@ -67,6 +69,18 @@ Napi::Value VocabularyObject::bosToken(const Napi::CallbackInfo& info) {
 
 Napi::Value VocabularyObject::eosToken(const Napi::CallbackInfo& info) {
   return with(info.Env(), [&](const Vocabulary& vocabulary) { return Napi::Number::New(info.Env(), vocabulary.eosToken()); });
+}
+
+Napi::Value VocabularyObject::bosText(const Napi::CallbackInfo& info) {
+  return with(info.Env(), [&](const Vocabulary& vocabulary) {
+    return Napi::String::New(info.Env(), vocabulary.text(vocabulary.bosToken()));
+  });
+}
+
+Napi::Value VocabularyObject::eosText(const Napi::CallbackInfo& info) {
+  return with(info.Env(), [&](const Vocabulary& vocabulary) {
+    return Napi::String::New(info.Env(), vocabulary.text(vocabulary.eosToken()));
+  });
 }
 
 Napi::Value VocabularyObject::addsBos(const Napi::CallbackInfo& info) {

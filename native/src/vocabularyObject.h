@@ -22,6 +22,8 @@ class VocabularyObject : public Napi::ObjectWrap<VocabularyObject> {
   Napi::Value size(const Napi::CallbackInfo& info);
   Napi::Value bosToken(const Napi::CallbackInfo& info);
   Napi::Value eosToken(const Napi::CallbackInfo& info);
+  Napi::Value bosText(const Napi::CallbackInfo& info);
+  Napi::Value eosText(const Napi::CallbackInfo& info);
   Napi::Value addsBos(const Napi::CallbackInfo& info);
   Napi::Value tokenize(const Napi::CallbackInfo& info);
   Napi::Value pieces(const Napi::CallbackInfo& info);

@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { demoCommand } from './demo.ts';
+
+/** The `roomful` command. Errors are one line on stderr; the exit code is 0 only on success. */
+async function main(): Promise<void> {
+  const program = new Command('roomful')
+    .description('Every GPU in the room, one inference engine.')
+    .addCommand(demoCommand());
+  for (const command of [program, ...program.commands]) {
+    command.exitOverride().configureOutput({ outputError: () => {} });
+  }
+  try {
+    await program.parseAsync();
+  } catch (cause) {
+    if (cause instanceof CommanderError && cause.exitCode === 0) return;
+    process.stderr.write(`roomful: ${plainLine(cause)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function plainLine(cause: unknown): string {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return message
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .trim();
+}
+
+await main();

@@ -1,0 +1,142 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import pino from 'pino';
+import { createGateway } from './gateway/createGateway.ts';
+import { localToken } from './gateway/http/localToken.ts';
+import { serveRoutes } from './gateway/serveRoutes.ts';
+import { MemberStateStore } from './gateway/window/memberState.ts';
+import { ModelServing } from './pipeline/modelServing.ts';
+import { StageService } from './pipeline/stageService.ts';
+import { nextEpochCounter } from './pool/epochStore.ts';
+import { openIdentity } from './pool/identity.ts';
+import { openMemberTls } from './pool/openMemberTls.ts';
+import { EngineClient } from './stage/engineClient.ts';
+import type { HostLauncher } from './stage/hostLauncher.ts';
+import { notingLauncher, reapLeftovers } from './stage/hostLeftovers.ts';
+import { LLAMA_CPP_COMMIT } from './stage/llamaBuild.ts';
+import { memberService } from './wire/memberService.ts';
+import { RingServer } from './wire/ringServer.ts';
+import { WireServer } from './wire/wireServer.ts';
+import { WIRE_VERSION } from './wire/wireVersion.ts';
+
+export interface MemberOptions {
+  /** Data folder. */
+  home: string;
+  name: string;
+  /** Bytes of memory that this member shares. */
+  memoryBytes: number;
+  /** Threads of each stage. */
+  threads: number;
+  /** Starts the processes that load native code. */
+  launcher: HostLauncher;
+  /** Literal address at which other members reach this one; loopback where left out. */
+  host?: string;
+  /** Port of the control plane, 0 or left out for any free one. */
+  port?: number;
+  /** Port of the gateway, 0 or left out for any free one. */
+  gatewayPort?: number;
+  /** The address by which this member reaches another; the identity where left out. */
+  route?: (address: string) => string | Promise<string>;
+}
+
+export interface Member {
+  readonly id: string;
+  readonly name: string;
+  /** Control plane, `host:port`. */
+  readonly address: string;
+  /** Origin of the gateway, on loopback. */
+  readonly gateway: string;
+  /** File with the local token, readable by its owner only. */
+  readonly tokenFile: string;
+  readonly models: ModelServing;
+  readonly state: MemberStateStore;
+  /** Ends what it serves and every process that it started. */
+  close(): Promise<void>;
+}
+
+/** Starts a member: control plane, gateway, engine host. Rejects with one plain line, and then nothing is left running. */
+export async function startMember(options: MemberOptions): Promise<Member> {
+  const { home, name, threads, memoryBytes, host = '127.0.0.1' } = options;
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  const log = pino({ level: 'info' }, pino.destination({ dest: join(home, 'roomful.log'), sync: false, mode: 0o600 }));
+  const identity = await openIdentity(home);
+  const tls = await openMemberTls(home, identity);
+  const build = LLAMA_CPP_COMMIT;
+  await reapLeftovers(home);
+  const launcher = notingLauncher(options.launcher, home);
+  const closers: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  try {
+    const engine = await EngineClient.start(launcher, (error) => log.error({ err: error }, 'the engine host is gone'));
+    closers.push(() => engine.close());
+    const stages = new StageService({
+      launcher,
+      tls,
+      host,
+      folder: join(home, 'stages'),
+      threads,
+      gpuLayers: engine.backend === 'cpu' ? 0 : ALL_LAYERS,
+    });
+    const ring = new RingServer();
+    const control = memberService({
+      hello: async () => ({
+        wireVersion: WIRE_VERSION,
+        build,
+        member: identity.id,
+        name,
+        shareBytes: memoryBytes,
+        backend: engine.backend,
+      }),
+      runStage: (order, { emit, signal }) => stages.run(order, emit, signal),
+      linkStage: (order) => stages.link(order),
+    });
+    const server = await WireServer.start({ tls, host, port: options.port ?? 0, services: [control, ring.service] });
+    closers.push(
+      () => stages.settled(),
+      () => server.close(),
+    );
+
+    const models = new ModelServing({
+      coordinator: { member: identity.id, tls, ring, address: server.address },
+      engine,
+      folder: join(home, 'serving'),
+      build,
+      wireVersion: WIRE_VERSION,
+      nextEpoch: async () => ({ counter: await nextEpochCounter(home), coordinator: identity.id }),
+      onChange: () => showModels(),
+      ...(options.route && { route: options.route }),
+    });
+    closers.push(() => models.close());
+
+    const tokenFile = join(home, 'local-token');
+    const gateway = createGateway({
+      models,
+      localToken: await localToken(tokenFile),
+      build,
+      log,
+      apiRoutes: (api) => serveRoutes(api, models),
+    });
+    closers.push(() => gateway.close());
+    const origin = await gateway.listen({ host: '127.0.0.1', port: options.gatewayPort ?? 0 });
+    const state = new MemberStateStore({ self: { id: identity.id, name }, pipelines: [], endpoint: `${origin}/v1` });
+    const showModels = (): void => {
+      const pipelines = models.list().map(({ pipelineId, id, placement, lastTokensPerSecond }) => ({
+        id: pipelineId,
+        modelId: id,
+        placement: [...placement],
+        hops: placement.length - 1,
+        lastTokensPerSecond,
+      }));
+      state.update((current) => ({ ...current, pipelines }));
+    };
+    return { id: identity.id, name, address: server.address, gateway: origin, tokenFile, models, state, close };
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+}
+
+/** More layers than any model has: all of a stage goes to the device. */
+const ALL_LAYERS = 999;

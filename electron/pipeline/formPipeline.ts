@@ -1,0 +1,216 @@
+import { followRing } from '../wire/followRing.ts';
+import type { StageEvent, StageLoaded } from '../wire/generated/roomful/v1/member.ts';
+import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
+import type { MemberClient } from '../wire/memberClient.ts';
+import type { RingServer } from '../wire/ringServer.ts';
+import type { TlsMaterial } from '../wire/tlsMaterial.ts';
+import { Pipeline, type PipelineConfig } from './pipeline.ts';
+import { PipelineError } from './pipelineError.ts';
+
+/** Layers [startLayer, endLayer) on one member. */
+export interface StagePlacement {
+  member: MemberClient;
+  name: string;
+  startLayer: number;
+  endLayer: number;
+}
+
+/** The process that forms and drives the ring. */
+export interface Coordinator {
+  member: string;
+  tls: TlsMaterial;
+  ring: RingServer;
+  /** `host:port` at which the first stage finds `ring`. */
+  address: string;
+}
+
+export interface FormRequest {
+  id: string;
+  epoch: Epoch;
+  stages: StagePlacement[];
+  /** A file that every member can read. */
+  modelPath: string;
+  /** Tokens over all slots. */
+  contextLength: number;
+  slots: number;
+  batch: number;
+  kvType: 'f16' | 'q8_0';
+  exact: boolean;
+  endTokens: ReadonlySet<number>;
+  /** A token that the model knows, to warm the ring with. */
+  warmToken: number;
+}
+
+export interface StageLoading {
+  /** Index of the stage. */
+  stage: number;
+  member: string;
+  phase: 'cutting' | 'loading' | 'loaded';
+  /** 0 to 1. */
+  fraction: number;
+}
+
+export interface FormOptions {
+  onProgress?: (progress: StageLoading) => void;
+  signal?: AbortSignal;
+  /** The address by which a process reaches another; the identity unless something lies between them. */
+  route?: (address: string) => string | Promise<string>;
+}
+
+export interface FormedPipeline {
+  pipeline: Pipeline;
+  /** Bytes that each stage took, as its backend reports them. */
+  loaded: StageLoaded[];
+  /** Ends every request, unloads every stage and closes the links. */
+  close(): Promise<void>;
+}
+
+const QUEUE_LIMIT = 64;
+const STEP_DEADLINE_MS = 120_000;
+
+/**
+ * Loads every stage, links the ring and sends one real token round it. Resolves when the pipeline serves. Rejects with a
+ * PipelineError, or the signal's reason, and leaves nothing loaded. A stage that is lost later ends the pipeline.
+ */
+export async function formPipeline(
+  coordinator: Coordinator,
+  request: FormRequest,
+  { onProgress = () => {}, signal, route = (address) => address }: FormOptions = {},
+): Promise<FormedPipeline> {
+  const { id, epoch, stages } = request;
+  const first = stages[0];
+  if (first === undefined) throw new PipelineError('FormFailed', 'A pipeline needs at least one stage.');
+  const lastPosition = stages.length;
+  const stop = new AbortController();
+  const abort = (): void => stop.abort(signal?.reason);
+  signal?.throwIfAborted();
+  signal?.addEventListener('abort', abort, { once: true });
+
+  const pipelineConfig: PipelineConfig = {
+    id,
+    epoch,
+    stages: stages.length,
+    slots: request.slots,
+    sequenceLength: Math.floor(request.contextLength / request.slots),
+    chunk: request.batch,
+    exact: request.exact,
+    endTokens: request.endTokens,
+    queueLimit: QUEUE_LIMIT,
+    stepDeadlineMs: STEP_DEADLINE_MS,
+  };
+  const lose = (what: string, cause: unknown): void => {
+    pipeline.fail(new PipelineError('StageLost', `${what}: ${messageOf(cause)}`, { cause }));
+    stop.abort();
+  };
+  const outlet = coordinator.ring.open({ pipeline: id, epoch, position: 0, follower: first.member.member }, (cause) =>
+    lose(`The first stage, on ${first.name}, was lost`, cause),
+  );
+  const pipeline = new Pipeline(pipelineConfig, (frame) => {
+    outlet.send(frame).catch((cause: unknown) => lose('The ring broke', cause));
+  });
+  let running: RunningStage[] = [];
+  const unload = async (): Promise<void> => {
+    signal?.removeEventListener('abort', abort);
+    pipeline.fail(new PipelineError('Closed', 'The model has been stopped.'));
+    stop.abort();
+    await Promise.all([outlet.close(), ...running.map(({ ended }) => ended)]);
+  };
+
+  try {
+    running = stages.map((stage, position) => {
+      const follower = stages[position + 1]?.member.member ?? coordinator.member;
+      const { member, name, startLayer, endLayer } = stage;
+      const { modelPath, contextLength, slots, batch, kvType } = request;
+      const shape = { startLayer, endLayer, contextLength, slots, batch, kvType, threads: 0 };
+      const order = {
+        pipeline: id,
+        epoch,
+        position,
+        stages: lastPosition,
+        modelPath,
+        followerMember: follower,
+        ...shape,
+      };
+      const events = member.runStage(order, stop.signal);
+      const progress = (phase: StageLoading['phase'], fraction: number): void =>
+        onProgress({ stage: position, member: name, phase, fraction });
+      return runStage(name, events, progress, (cause) => lose(`The stage on ${name} was lost`, cause));
+    });
+    const loaded = await Promise.all(running.map((stage) => stage.loaded));
+    let predecessor = { address: coordinator.address, member: coordinator.member };
+    for (const [position, { member }] of stages.entries()) {
+      const from = { predecessorAddress: await route(predecessor.address), predecessorMember: predecessor.member };
+      await member.linkStage({ pipeline: id, epoch, position, ...from });
+      predecessor = { address: loaded[position]?.address ?? '', member: member.member };
+    }
+    const link = await followRing({
+      address: await route(predecessor.address),
+      member: predecessor.member,
+      tls: coordinator.tls,
+      pipeline: id,
+      epoch,
+      position: lastPosition,
+      signal: stop.signal,
+    });
+    const receiving = (async () => {
+      for await (const frame of link) pipeline.receive(frame);
+    })();
+    receiving.catch((cause: unknown) => lose('The last stage was lost', cause));
+    await warm(pipeline, request.warmToken, stop.signal);
+    return { pipeline, loaded, close: unload };
+  } catch (cause) {
+    await unload();
+    if (signal?.aborted) throw signal.reason;
+    if (cause instanceof PipelineError) throw cause;
+    throw new PipelineError('FormFailed', messageOf(cause), { cause });
+  }
+}
+
+interface RunningStage {
+  loaded: Promise<StageLoaded>;
+  /** Resolves when the member has let go of the stage. */
+  ended: Promise<void>;
+}
+
+/** Follows the life of one stage: `loaded` or its reason not to, then `onLost` when it ends before it is asked to. */
+function runStage(
+  name: string,
+  events: AsyncIterable<StageEvent>,
+  onProgress: (phase: StageLoading['phase'], fraction: number) => void,
+  onLost: (cause: unknown) => void,
+): RunningStage {
+  let resolveLoaded: (loaded: StageLoaded) => void = () => {};
+  let rejectLoaded: (cause: Error) => void = () => {};
+  const loaded = new Promise<StageLoaded>((resolve, reject) => {
+    resolveLoaded = resolve;
+    rejectLoaded = reject;
+  });
+  const fail = (cause: unknown): void => {
+    rejectLoaded(new PipelineError('FormFailed', `${name}: ${messageOf(cause)}`, { cause }));
+    onLost(cause);
+  };
+  loaded.catch(() => {});
+  const ended = (async () => {
+    for await (const { progress, loaded: report, failed } of events) {
+      if (progress) onProgress(progress.phase === 'cutting' ? 'cutting' : 'loading', progress.fraction);
+      if (failed) return fail(new Error(failed.message));
+      if (report) {
+        onProgress('loaded', 1);
+        resolveLoaded(report);
+      }
+    }
+    fail(new Error('the member has stopped it'));
+  })().catch(fail);
+  return { loaded, ended };
+}
+
+/** Readiness means that a token went round. */
+async function warm(pipeline: Pipeline, token: number, signal: AbortSignal): Promise<void> {
+  const sampling = { temperature: 0, topP: 1, seed: 0, choice: 0 };
+  for await (const _ of pipeline.generate({ promptTokens: [token], maxTokens: 1, sampling }, signal)) return;
+  throw new PipelineError('FormFailed', 'The warm-up token did not come back.');
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,190 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cutStage, type StageFile } from '../gguf/cutStage.ts';
+import { type ModelSource, openModel } from '../gguf/openModel.ts';
+import type { HostLauncher } from '../stage/hostLauncher.ts';
+import { StageClient } from '../stage/stageClient.ts';
+import type { StagePredecessor } from '../stage/stageContract.ts';
+import { compareEpochs } from '../wire/epoch.ts';
+import type { StageEvent } from '../wire/generated/roomful/v1/member.ts';
+import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
+import type { LinkStageOrder, RunStageOrder } from '../wire/orders.ts';
+import type { TlsMaterial } from '../wire/tlsMaterial.ts';
+import { CallRefused } from '../wire/wireError.ts';
+
+export interface StageServiceOptions {
+  launcher: HostLauncher;
+  tls: TlsMaterial;
+  /** Literal address at which stages listen for their followers. */
+  host: string;
+  /** Folder for stage files, which live as long as their stage. */
+  folder: string;
+  /** Threads of each stage. */
+  threads: number;
+  /** Layers of a stage that go to the device; 0 on a member that computes on its CPU. */
+  gpuLayers: number;
+}
+
+/** Rows whose logits may be asked for in one step: one per slot while nothing drafts. */
+const OUTPUTS_PER_SLOT = 1;
+const PROGRESS_INTERVAL_MS = 100;
+
+interface RunningStage {
+  epoch: Epoch;
+  link(predecessor: StagePredecessor): Promise<void>;
+}
+
+/** What a member does with orders for stages: cut the file, run the host, and tell the coordinator how it fares. */
+export class StageService {
+  readonly #options: StageServiceOptions;
+  readonly #running = new Map<string, RunningStage>();
+  readonly #ending = new Set<Promise<void>>();
+  #newestEpoch: Epoch | null = null;
+
+  constructor(options: StageServiceOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Runs a stage until `signal` says that nobody wants it any more, or it is lost. Throws CallRefused('StaleEpoch') for an
+   * order older than one that was seen, and what kept the stage from loading. Leaves no process and no file.
+   */
+  run(order: RunStageOrder, emit: (event: StageEvent) => void, signal: AbortSignal): Promise<void> {
+    const running = this.#run(order, emit, signal);
+    const ending = running.then(
+      () => {},
+      () => {},
+    );
+    this.#ending.add(ending);
+    void ending.then(() => this.#ending.delete(ending));
+    return running;
+  }
+
+  /** Links a stage that has loaded; resolves when its link is up. */
+  async link({ pipeline, epoch, position, predecessorAddress, predecessorMember }: LinkStageOrder): Promise<void> {
+    const stage = this.#running.get(stageKey(pipeline, position));
+    if (stage === undefined) {
+      throw new CallRefused('WrongPipeline', `Stage ${position} of pipeline ${pipeline} does not run here.`);
+    }
+    if (compareEpochs(epoch, stage.epoch) !== 0) {
+      throw new CallRefused('StaleEpoch', `Stage ${position} of pipeline ${pipeline} has another epoch.`);
+    }
+    await stage.link({ address: predecessorAddress, member: predecessorMember });
+  }
+
+  /** Resolves when every stage is gone; their callers must have cancelled. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#ending);
+  }
+
+  async #run(order: RunStageOrder, emit: (event: StageEvent) => void, signal: AbortSignal): Promise<void> {
+    const { pipeline, epoch, position } = order;
+    this.#admit(order);
+    const key = stageKey(pipeline, position);
+    const folder = join(this.#options.folder, `${pipeline.replace(/[^\w-]/g, '_')}-${position}`);
+    let client: StageClient | null = null;
+    try {
+      const model = await openModel(order.modelPath);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const file = await this.#stageFile(model, order, folder, { emit, signal });
+      const gone = new Deferred();
+      client = await StageClient.start(this.#options.launcher, {
+        onProgress: throttled((fraction) => emit(progress('loading', fraction))),
+        onLinkLost: (_side, message) => gone.reject(new CallRefused('Failed', message)),
+        onEnded: () => gone.resolve(),
+        onLost: (error) => gone.reject(error),
+      });
+      const onAbort = (): void => gone.resolve();
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) return;
+      const loading = this.#load(client, order, file);
+      loading.catch(() => {});
+      const loaded = await Promise.race([loading, gone.promise]);
+      if (loaded === undefined) return;
+      const stage = client;
+      this.#running.set(key, { epoch, link: (predecessor) => stage.link(predecessor) });
+      const { weightBytes, kvBytes, computeBytes } = loaded.memory;
+      const report = { address: loaded.address, weightBytes, kvBytes, computeBytes };
+      emit({ progress: undefined, loaded: report, failed: undefined });
+      await gone.promise;
+    } catch (cause) {
+      if (!signal.aborted) throw cause;
+    } finally {
+      if (this.#running.get(key)?.epoch === epoch) this.#running.delete(key);
+      await client?.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  #admit({ pipeline, epoch, position }: RunStageOrder): void {
+    if (this.#newestEpoch !== null && compareEpochs(epoch, this.#newestEpoch) < 0) {
+      throw new CallRefused('StaleEpoch', `Epoch ${epoch.counter} is over; ${this.#newestEpoch.counter} leads.`);
+    }
+    this.#newestEpoch = epoch;
+    if (this.#running.has(stageKey(pipeline, position))) {
+      throw new CallRefused('PlaceTaken', `Stage ${position} of pipeline ${pipeline} runs here already.`);
+    }
+  }
+
+  /** The whole file where the stage is the whole model, else one cut to its layers. */
+  async #stageFile(
+    model: ModelSource,
+    { startLayer, endLayer }: RunStageOrder,
+    folder: string,
+    { emit, signal }: { emit: (event: StageEvent) => void; signal: AbortSignal },
+  ): Promise<StageFile | null> {
+    if (startLayer === 0 && endLayer === model.layers) return null;
+    const report = throttled((fraction: number) => emit(progress('cutting', fraction)));
+    return cutStage(model, { start: startLayer, end: endLayer }, join(folder, 'stage.gguf'), {
+      signal,
+      onProgress: (done, total) => report(done / total),
+    });
+  }
+
+  #load(client: StageClient, order: RunStageOrder, file: StageFile | null) {
+    const { pipeline, epoch, position, contextLength, slots, batch, kvType, modelPath, endLayer } = order;
+    const { threads, gpuLayers, host, tls } = this.#options;
+    const shape =
+      file === null
+        ? { path: modelPath, role: 'whole' as const, layers: endLayer, embedding: null }
+        : { path: file.path, role: file.role, layers: file.layers, embedding: file.embedding };
+    const sizes = { contextLength, slots, batch, kvType, maxOutputs: slots * OUTPUTS_PER_SLOT };
+    return client.load(
+      { ...shape, ...sizes, threads: order.threads === 0 ? threads : order.threads, gpuLayers, device: null },
+      { pipeline, epoch, position, follower: order.followerMember, host, tls },
+    );
+  }
+}
+
+function stageKey(pipeline: string, position: number): string {
+  return `${position} ${pipeline}`;
+}
+
+function progress(phase: string, fraction: number): StageEvent {
+  return { progress: { phase, fraction }, loaded: undefined, failed: undefined };
+}
+
+/** Lets a value through at most once per interval. */
+function throttled(report: (fraction: number) => void): (fraction: number) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (fraction) => {
+    const now = performance.now();
+    if (now - last < PROGRESS_INTERVAL_MS) return;
+    last = now;
+    report(fraction);
+  };
+}
+
+class Deferred {
+  readonly promise: Promise<undefined>;
+  resolve: () => void = () => {};
+  reject: (cause: Error) => void = () => {};
+
+  constructor() {
+    this.promise = new Promise((resolve, reject) => {
+      this.resolve = () => resolve(undefined);
+      this.reject = reject;
+    });
+    this.promise.catch(() => {});
+  }
+}
