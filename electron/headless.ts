@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import type { ReadyMember } from './headlessReady.ts';
@@ -17,7 +18,14 @@ async function main(): Promise<void> {
   const string = { type: 'string' } as const;
   const { values } = parseArgs({ options: { home: string, name: string, memory: string, threads: string } });
   const { home, name, memory, threads } = optionsSchema.parse(values);
-  const member = await startMember({ home, name, memoryBytes: memory, threads, launcher: nodeLauncher });
+  const member = await startMember({
+    home,
+    name,
+    memoryBytes: memory,
+    threads,
+    launcher: nodeLauncher,
+    windowFolder: fileURLToPath(new URL('../renderer', import.meta.url)),
+  });
   let closing = false;
   const end = (): void => {
     if (closing) return;
@@ -33,7 +41,7 @@ async function main(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end);
   process.on('disconnect', () => process.exit(0));
   const { id, address, gateway, tokenFile } = member;
-  process.send?.({ id, name, address, gateway, tokenFile } satisfies ReadyMember);
+  process.send?.({ id, name, address, gateway, tokenFile, windowLink: member.windowLink() } satisfies ReadyMember);
 }
 
 main().catch((cause: unknown) => {

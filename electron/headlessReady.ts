@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a member that runs below another process says when it is ready. Nothing secret. */
+/** What a member that runs below another process says when it is ready. */
 export const readyMemberSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -10,6 +10,8 @@ export const readyMemberSchema = z.object({
   gateway: z.string(),
   /** File that holds the local token. */
   tokenFile: z.string(),
+  /** Link that opens its window in a browser, once; a secret of whoever runs it. */
+  windowLink: z.string(),
 });
 
 export type ReadyMember = z.infer<typeof readyMemberSchema>;

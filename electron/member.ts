@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { createGateway } from './gateway/createGateway.ts';
 import { localToken } from './gateway/http/localToken.ts';
+import { serveWindow } from './gateway/memberSocket.ts';
 import { serveRoutes } from './gateway/serveRoutes.ts';
-import { MemberStateStore } from './gateway/window/memberState.ts';
+import { localMemberApi, MemberStateStore } from './gateway/window/memberState.ts';
+import { readRendererFiles } from './gateway/window/rendererFiles.ts';
+import { WindowAccess } from './gateway/window/windowAccess.ts';
 import { ModelServing } from './pipeline/modelServing.ts';
 import { StageService } from './pipeline/stageService.ts';
 import { nextEpochCounter } from './pool/epochStore.ts';
@@ -35,6 +38,8 @@ export interface MemberOptions {
   port?: number;
   /** Port of the gateway, 0 or left out for any free one. */
   gatewayPort?: number;
+  /** Folder of the built window, which the gateway then serves. */
+  windowFolder?: string;
   /** The address by which this member reaches another; the identity where left out. */
   route?: (address: string) => string | Promise<string>;
 }
@@ -50,6 +55,8 @@ export interface Member {
   readonly tokenFile: string;
   readonly models: ModelServing;
   readonly state: MemberStateStore;
+  /** A new link that opens the window in a browser, once. */
+  windowLink(): string;
   /** Ends what it serves and every process that it started. */
   close(): Promise<void>;
 }
@@ -111,16 +118,23 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     closers.push(() => models.close());
 
     const tokenFile = join(home, 'local-token');
+    const secret = await localToken(tokenFile);
     const gateway = createGateway({
       models,
-      localToken: await localToken(tokenFile),
+      localToken: secret,
       build,
       log,
       apiRoutes: (api) => serveRoutes(api, models),
     });
     closers.push(() => gateway.close());
+    const state = new MemberStateStore({ self: { id: identity.id, name }, pipelines: [], endpoint: '' });
+    const access = new WindowAccess();
+    if (options.windowFolder !== undefined) {
+      const files = await readRendererFiles(options.windowFolder);
+      serveWindow(gateway, { api: localMemberApi(state), files, access, localToken: secret });
+    }
     const origin = await gateway.listen({ host: '127.0.0.1', port: options.gatewayPort ?? 0 });
-    const state = new MemberStateStore({ self: { id: identity.id, name }, pipelines: [], endpoint: `${origin}/v1` });
+    state.update((current) => ({ ...current, endpoint: `${origin}/v1` }));
     const showModels = (): void => {
       const pipelines = models.list().map(({ pipelineId, id, placement, lastTokensPerSecond }) => ({
         id: pipelineId,
@@ -131,7 +145,17 @@ export async function startMember(options: MemberOptions): Promise<Member> {
       }));
       state.update((current) => ({ ...current, pipelines }));
     };
-    return { id: identity.id, name, address: server.address, gateway: origin, tokenFile, models, state, close };
+    return {
+      id: identity.id,
+      name,
+      address: server.address,
+      gateway: origin,
+      tokenFile,
+      models,
+      state,
+      windowLink: () => `${origin}/#token=${access.createToken()}`,
+      close,
+    };
   } catch (cause) {
     await close();
     throw cause;

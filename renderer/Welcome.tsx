@@ -19,8 +19,8 @@ export function Welcome({ view }: WelcomeProps) {
         <>
           <h2>This page needs a fresh link</h2>
           <p>
-            A link opens the window once and for ten minutes only, so that nobody else on this machine can use it. Copy
-            the newest link that Roomful printed, or start it again for another one.
+            A link opens the window once, so that nobody else on this machine can use it after you. Copy the newest link
+            that Roomful printed, or start it again for another one.
           </p>
         </>
       )}

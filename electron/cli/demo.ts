@@ -69,6 +69,7 @@ async function runDemo(options: DemoOptions): Promise<void> {
     if (options.json) process.stdout.write(`${JSON.stringify(summary(serving, answer, endpoint))}\n`);
     if (options.exit) return;
     say(howToTry(endpoint, serving.model, options.prompt));
+    say(`\nThe window, for one browser: ${first.windowLink}\n\nCtrl-C ends the demo.`);
     await Promise.race([aborted(stop.signal), ...members.map(lost)]);
   } catch (cause) {
     if (!stop.signal.aborted) throw cause;
@@ -150,7 +151,6 @@ function howToTry(endpoint: string, model: string, prompt: string): string {
     '\nTry it:',
     `  curl ${endpoint}/chat/completions -H 'content-type: application/json' \\`,
     `    -d '${body.replaceAll("'", "'\\''")}'`,
-    '\nCtrl-C ends the demo.',
   ].join('\n');
 }
 

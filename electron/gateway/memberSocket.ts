@@ -36,7 +36,7 @@ export function serveWindow(app: FastifyInstance, { api, files, access, localTok
   app.post('/window/session', (request, reply) => {
     const session = access.exchange(parseBody(sessionBody, request.body).token);
     if (session === null) {
-      throw new GatewayError('This link was used before or has expired; open the window again for a new one.', {
+      throw new GatewayError('This link was used before; open the window again for a new one.', {
         status: 401,
         code: 'invalid_link',
       });

@@ -11,16 +11,6 @@ test('a token opens one session, once', () => {
   expect(access.holds(token)).toBe(false);
 });
 
-test('a token expires after ten minutes, a session does not', () => {
-  let now = 0;
-  const access = new WindowAccess(() => now);
-  const session = access.exchange(access.createToken()) ?? '';
-  const late = access.createToken();
-  now = 10 * 60_000;
-  expect(access.exchange(late)).toBeNull();
-  expect(access.holds(session)).toBe(true);
-});
-
 test('tokens and sessions of another member, and made-up ones, open nothing', () => {
   const access = new WindowAccess();
   const other = new WindowAccess();
