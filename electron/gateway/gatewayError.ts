@@ -1,4 +1,5 @@
 import { PipelineError, type PipelineErrorKind } from '../pipeline/pipelineError.ts';
+import { HostError } from '../stage/hostError.ts';
 
 export interface GatewayErrorDetails {
   status: number;
@@ -34,12 +35,18 @@ export function invalidField(param: string | null, message: string, code: string
   return new GatewayError(message, { status: 400, param, code });
 }
 
-/** What the client is told about any error: the status of a fastify error, 429 and 503 of a pipeline's, else 500. */
+/**
+ * What the client is told about any error: the status of a fastify error, 429 and 503 of a pipeline's, 503 of a lost
+ * engine host (the tokenizer), else 500 without the error's own words.
+ */
 export function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof PipelineError) {
     const { status, code } = pipelineAnswers[error.kind];
     return new GatewayError(error.message, { status, code, cause: error });
+  }
+  if (error instanceof HostError && error.kind !== 'HostRefused') {
+    return new GatewayError(error.message, { status: 503, code: 'engine_lost', cause: error });
   }
   if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number') {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : '';

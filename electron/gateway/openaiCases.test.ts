@@ -1,54 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { DEMO_MODEL_ID, demoGateway } from './testing/demoGateway.ts';
-import { type RawAnswer, rawHttp, readEvents } from './testing/rawHttp.ts';
-
-const expectation = z.strictObject({
-  status: z.number().optional(),
-  path_equals: z.record(z.string(), z.unknown()).optional(),
-  error_param: z.string().optional(),
-  error_code: z.string().optional(),
-  text_starts: z.string().optional(),
-  text_equals: z.string().optional(),
-  text_not_contains: z.string().optional(),
-  twice_equal: z.literal(true).optional(),
-  stream: z.literal(true).optional(),
-  usage_chunks: z.number().optional(),
-  ends_with_done: z.literal(true).optional(),
-  last_before_done_has_empty_choices: z.literal(true).optional(),
-  no_cors_headers: z.literal(true).optional(),
-  no_slash_in: z.string().optional(),
-});
-const corpus = z.object({
-  cases: z.array(
-    z.object({
-      name: z.string(),
-      method: z.string(),
-      path: z.string(),
-      body: z.unknown(),
-      headers: z.record(z.string(), z.string()).optional(),
-      expect: z.record(z.string(), z.unknown()),
-    }),
-  ),
-});
-type Case = z.infer<typeof corpus>['cases'][number];
-
-const file = new URL('../../e2e/cases/openai/cases.json', import.meta.url);
-const { cases } = corpus.parse(JSON.parse(readFileSync(file, 'utf8')));
-
-/** Cases of features that are not served yet, and what is said about them until then. */
-const notYetInScope: Record<string, { feature: string; status: number; param: string | null }> = {
-  'json-object': { feature: 'response_format json_object', status: 400, param: 'response_format' },
-  'json-schema': { feature: 'response_format json_schema', status: 400, param: 'response_format' },
-  'tool-without-parameters': { feature: 'tools', status: 400, param: 'tools' },
-  'required-tool': { feature: 'tools and tool_choice', status: 400, param: 'tool_choice' },
-  logprobs: { feature: 'logprobs', status: 400, param: 'logprobs' },
-  'logit-bias-bans-token': { feature: 'logit_bias', status: 400, param: 'logit_bias' },
-  'n-two': { feature: 'n above 1', status: 400, param: 'n' },
-  'embeddings-base64': { feature: '/v1/embeddings', status: 404, param: null },
-  'completions-echo': { feature: '/v1/completions', status: 404, param: null },
-};
+import { at, casesInScope, expectCase, notYetInScope, openAiCase, sendCase } from './testing/openaiCases.ts';
 
 describe('the cases of e2e/cases/openai', () => {
   let gateway: Awaited<ReturnType<typeof demoGateway>>;
@@ -56,92 +8,29 @@ describe('the cases of e2e/cases/openai', () => {
     gateway = await demoGateway();
   });
   afterAll(() => gateway.close());
+  const target = () => ({ port: gateway.port, model: DEMO_MODEL_ID });
 
-  const send = (one: Case, headers: Record<string, string> = {}): Promise<RawAnswer> => {
-    const fill = (text: string): string => text.replaceAll('$MODEL', DEMO_MODEL_ID).replaceAll('$BASE', gateway.base);
-    const body = one.body === null ? null : typeof one.body === 'string' ? one.body : fill(JSON.stringify(one.body));
-    const sent = Object.entries(one.headers ?? {}).map(([name, value]) => [name, fill(value)]);
-    return rawHttp(gateway.port, {
-      method: one.method,
-      path: one.path,
-      body,
-      headers: {
-        ...(body === null ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-        ...Object.fromEntries(sent),
-      },
-    });
-  };
-
-  for (const one of cases.filter(({ name }) => notYetInScope[name] === undefined)) {
-    it(one.name, async () => {
-      const wanted = expectation.parse(one.expect);
-      const answer = await send(one);
-      if (wanted.status !== undefined) expect(answer.status, answer.text).toBe(wanted.status);
-      if (wanted.no_cors_headers) expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
-      if (wanted.stream) {
-        checkStream(answer, wanted);
-        return;
-      }
-      if (answer.status === 204) return;
-      const body: unknown = JSON.parse(answer.text);
-      for (const [path, value] of Object.entries(wanted.path_equals ?? {})) expect(at(body, path), path).toEqual(value);
-      if (wanted.error_param !== undefined) expect(at(body, 'error.param')).toBe(wanted.error_param);
-      if (wanted.error_code !== undefined) expect(at(body, 'error.code')).toBe(wanted.error_code);
-      const text = String(at(body, 'choices.0.message.content'));
-      if (wanted.text_starts !== undefined) expect(text.startsWith(wanted.text_starts), text).toBe(true);
-      if (wanted.text_equals !== undefined) expect(text).toBe(wanted.text_equals);
-      if (wanted.text_not_contains !== undefined) expect(text).not.toContain(wanted.text_not_contains);
-      if (wanted.no_slash_in !== undefined) expect(at(body, wanted.no_slash_in)).not.toContain('/');
-      if (wanted.twice_equal) {
-        const again: unknown = JSON.parse((await send(one)).text);
-        expect(at(again, 'choices.0.message')).toEqual(at(body, 'choices.0.message'));
-      }
-    });
-  }
+  for (const one of casesInScope) it(one.name, () => expectCase(target(), one));
 
   for (const [name, { feature, status, param }] of Object.entries(notYetInScope)) {
     it(`${name}: not yet in scope (${feature}), refused by name`, async () => {
-      const one = cases.find((candidate) => candidate.name === name);
-      if (one === undefined) throw new Error(`There is no case ${name}.`);
-      const answer = await send(one);
+      const answer = await sendCase(target(), openAiCase(name));
       expect(answer.status).toBe(status);
       expect(at(JSON.parse(answer.text), 'error.param')).toBe(param);
     });
   }
 
   it('plain, with any Authorization', async () => {
-    const plain = cases.find(({ name }) => name === 'plain');
-    if (plain === undefined) throw new Error('There is no case plain.');
-    expect((await send(plain, { authorization: 'Bearer sk-anything' })).status).toBe(200);
-    expect((await send(plain, { authorization: 'Basic Og==' })).status).toBe(200);
+    for (const authorization of ['Bearer sk-anything', 'Basic Og==']) {
+      expect((await sendCase(target(), openAiCase('plain'), { authorization })).status).toBe(200);
+    }
   });
 
   it('options, on every route', async () => {
-    const options = cases.find(({ name }) => name === 'options');
-    if (options === undefined) throw new Error('There is no case options.');
     for (const path of ['/v1/models', '/v1/models/demo', '/health', '/api/rpc', '/nowhere']) {
-      const answer = await send({ ...options, path });
+      const answer = await sendCase(target(), { ...openAiCase('options'), path });
       expect(answer.status, path).toBe(204);
       expect(answer.headers['access-control-allow-origin'], path).toBe(gateway.base);
     }
   });
 });
-
-function checkStream(answer: RawAnswer, wanted: z.infer<typeof expectation>): void {
-  expect(answer.headers['content-type']).toMatch(/^text\/event-stream/);
-  const { events, done } = readEvents(answer.text);
-  if (wanted.ends_with_done) expect(done).toBe(true);
-  const usage = events.filter((event) => (at(event, 'usage') ?? null) !== null);
-  if (wanted.usage_chunks !== undefined) expect(usage).toHaveLength(wanted.usage_chunks);
-  if (wanted.last_before_done_has_empty_choices) expect(at(events.at(-1), 'choices')).toEqual([]);
-}
-
-function at(value: unknown, path: string): unknown {
-  return path
-    .split('.')
-    .reduce<unknown>(
-      (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
-      value,
-    );
-}

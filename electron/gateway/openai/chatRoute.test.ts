@@ -5,6 +5,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PipelineError } from '../../pipeline/pipelineError.ts';
 import type { GenerateRequest, ServedModel } from '../../pipeline/servedModel.ts';
+import { HostCrashed } from '../../stage/hostError.ts';
 import { DEMO_MODEL_ID, demoGateway, listen, type RunningGateway } from '../testing/demoGateway.ts';
 import { rawHttp, readEvents } from '../testing/rawHttp.ts';
 import { servedModels } from '../testing/wholeModel.ts';
@@ -17,6 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
+const patience = { timeout: 30_000 };
 const question = { model: DEMO_MODEL_ID, messages: [{ role: 'user' as const, content: 'What is a hop?' }] };
 
 /** The demo model, with its generation led through `change`. */
@@ -176,6 +178,14 @@ describe('a generation that fails', () => {
     await other.app.close();
   });
 
+  it('before it began, for the tokenizer is gone, is answered with 503', async () => {
+    const crash = new HostCrashed('engine', { signal: 'SIGSEGV', exitCode: null, lastLine: null });
+    const other = await listen({ models: servedModels({ ...gateway.model, tokenize: () => Promise.reject(crash) }) });
+    const answer = await chat(other, { ...question, stream: true });
+    expect(answer).toMatchObject({ status: 503, body: { error: { code: 'engine_lost', message: crash.message } } });
+    await other.app.close();
+  });
+
   it('in mid-stream is the last event, after the text that was committed', async () => {
     const model = changed(async function* (tokens) {
       let count = 0;
@@ -255,11 +265,11 @@ describe('a client', () => {
     };
     const other = await listen({ models: servedModels(model) });
     const socket = sendRaw(other.port, { ...question, stream });
-    await vi.waitUntil(() => seen.length === 1);
+    await vi.waitUntil(() => seen.length === 1, patience);
     if (stream) await once(socket, 'data');
     socket.destroy();
-    await vi.waitUntil(() => seen[0]?.aborted, { timeout: 10_000 });
-    await vi.waitUntil(() => running === 0, { timeout: 10_000 });
+    await vi.waitUntil(() => seen[0]?.aborted, patience);
+    await vi.waitUntil(() => running === 0, patience);
     expect(other.lines.filter((line) => Number(line.level) >= 50)).toEqual([]);
     await other.app.close();
   });
@@ -268,7 +278,7 @@ describe('a client', () => {
     const stream = await client.chat.completions.create({ ...question, temperature: 0, stream: true });
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
     stream.controller.abort();
-    await vi.waitUntil(() => gateway.model.running() === 0, { timeout: 10_000 });
+    await vi.waitUntil(() => gateway.model.running() === 0, patience);
   });
 
   it('that does not read stops the generation from running ahead', async () => {
@@ -296,9 +306,9 @@ describe('a client', () => {
     // What the sockets' own buffers hold; unchecked it would run to ten million.
     expect(pulled).toBeLessThan(200_000);
     socket.resume();
-    await vi.waitUntil(() => pulled > before, { timeout: 10_000 });
+    await vi.waitUntil(() => pulled > before, patience);
     socket.destroy();
-    await vi.waitUntil(() => running === 0, { timeout: 10_000 });
+    await vi.waitUntil(() => running === 0, patience);
     await other.app.close();
   });
 
@@ -310,7 +320,7 @@ describe('a client', () => {
     await once(socket, 'data');
     socket.resume();
     await Promise.all([other.app.close(), once(socket, 'close')]);
-    await vi.waitUntil(() => running === 0, { timeout: 10_000 });
+    await vi.waitUntil(() => running === 0, patience);
   });
 });
 

@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'vitest';
+import { z } from 'zod';
+import { type RawAnswer, rawHttp, readEvents } from './rawHttp.ts';
+
+const expectation = z.strictObject({
+  status: z.number().optional(),
+  path_equals: z.record(z.string(), z.unknown()).optional(),
+  error_param: z.string().optional(),
+  error_code: z.string().optional(),
+  text_starts: z.string().optional(),
+  text_equals: z.string().optional(),
+  text_not_contains: z.string().optional(),
+  twice_equal: z.literal(true).optional(),
+  stream: z.literal(true).optional(),
+  usage_chunks: z.number().optional(),
+  ends_with_done: z.literal(true).optional(),
+  last_before_done_has_empty_choices: z.literal(true).optional(),
+  no_cors_headers: z.literal(true).optional(),
+  no_slash_in: z.string().optional(),
+});
+const corpus = z.object({
+  cases: z.array(
+    z.object({
+      name: z.string(),
+      method: z.string(),
+      path: z.string(),
+      body: z.unknown(),
+      headers: z.record(z.string(), z.string()).optional(),
+      expect: z.record(z.string(), z.unknown()),
+    }),
+  ),
+});
+export type OpenAiCase = z.infer<typeof corpus>['cases'][number];
+
+const file = new URL('../../../e2e/cases/openai/cases.json', import.meta.url);
+const { cases } = corpus.parse(JSON.parse(readFileSync(file, 'utf8')));
+
+/** A case by its name. */
+export function openAiCase(name: string): OpenAiCase {
+  const found = cases.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`There is no case ${name}.`);
+  return found;
+}
+
+/** The cases of features that are not served yet, and what is said about them until then. */
+export const notYetInScope: Record<string, { feature: string; status: number; param: string | null }> = {
+  'json-object': { feature: 'response_format json_object', status: 400, param: 'response_format' },
+  'json-schema': { feature: 'response_format json_schema', status: 400, param: 'response_format' },
+  'tool-without-parameters': { feature: 'tools', status: 400, param: 'tools' },
+  'required-tool': { feature: 'tools and tool_choice', status: 400, param: 'tool_choice' },
+  logprobs: { feature: 'logprobs', status: 400, param: 'logprobs' },
+  'logit-bias-bans-token': { feature: 'logit_bias', status: 400, param: 'logit_bias' },
+  'n-two': { feature: 'n above 1', status: 400, param: 'n' },
+  'embeddings-base64': { feature: '/v1/embeddings', status: 404, param: null },
+  'completions-echo': { feature: '/v1/completions', status: 404, param: null },
+};
+
+/** The cases that a gateway answers as listed now. */
+export const casesInScope: readonly OpenAiCase[] = cases.filter(({ name }) => notYetInScope[name] === undefined);
+
+/** A gateway on loopback that serves the demo model as `model`, with node-llama-cpp or through a pool. */
+export interface CaseTarget {
+  port: number;
+  model: string;
+}
+
+export function sendCase(
+  target: CaseTarget,
+  one: OpenAiCase,
+  headers: Record<string, string> = {},
+): Promise<RawAnswer> {
+  const base = `http://127.0.0.1:${target.port}`;
+  const fill = (text: string): string => text.replaceAll('$MODEL', target.model).replaceAll('$BASE', base);
+  const body = one.body === null ? null : typeof one.body === 'string' ? one.body : fill(JSON.stringify(one.body));
+  const own = Object.entries(one.headers ?? {}).map(([name, value]) => [name, fill(value)]);
+  const type = body === null ? {} : { 'content-type': 'application/json' };
+  return rawHttp(target.port, {
+    method: one.method,
+    path: one.path,
+    body,
+    headers: { ...type, ...headers, ...Object.fromEntries(own) },
+  });
+}
+
+/** Sends a case in scope and fails unless what comes back is what it lists. */
+export async function expectCase(target: CaseTarget, one: OpenAiCase): Promise<void> {
+  const wanted = expectation.parse(one.expect);
+  const answer = await sendCase(target, one);
+  if (wanted.status !== undefined) expect(answer.status, answer.text).toBe(wanted.status);
+  if (wanted.no_cors_headers) expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
+  if (wanted.stream) {
+    checkStream(answer, wanted);
+    return;
+  }
+  if (answer.status === 204) return;
+  const body: unknown = JSON.parse(answer.text);
+  for (const [path, value] of Object.entries(wanted.path_equals ?? {})) expect(at(body, path), path).toEqual(value);
+  if (wanted.error_param !== undefined) expect(at(body, 'error.param')).toBe(wanted.error_param);
+  if (wanted.error_code !== undefined) expect(at(body, 'error.code')).toBe(wanted.error_code);
+  const text = String(at(body, 'choices.0.message.content'));
+  if (wanted.text_starts !== undefined) expect(text.startsWith(wanted.text_starts), text).toBe(true);
+  if (wanted.text_equals !== undefined) expect(text).toBe(wanted.text_equals);
+  if (wanted.text_not_contains !== undefined) expect(text).not.toContain(wanted.text_not_contains);
+  if (wanted.no_slash_in !== undefined) expect(at(body, wanted.no_slash_in)).not.toContain('/');
+  if (wanted.twice_equal) {
+    const again: unknown = JSON.parse((await sendCase(target, one)).text);
+    expect(at(again, 'choices.0.message')).toEqual(at(body, 'choices.0.message'));
+  }
+}
+
+function checkStream(answer: RawAnswer, wanted: z.infer<typeof expectation>): void {
+  expect(answer.headers['content-type']).toMatch(/^text\/event-stream/);
+  const { events, done } = readEvents(answer.text);
+  if (wanted.ends_with_done) expect(done).toBe(true);
+  const usage = events.filter((event) => (at(event, 'usage') ?? null) !== null);
+  if (wanted.usage_chunks !== undefined) expect(usage).toHaveLength(wanted.usage_chunks);
+  if (wanted.last_before_done_has_empty_choices) expect(at(events.at(-1), 'choices')).toEqual([]);
+}
+
+/** The value at a dotted path. */
+export function at(value: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
+      value,
+    );
+}
