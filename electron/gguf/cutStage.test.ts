@@ -6,7 +6,8 @@ import type { LayerRange } from './architectures.ts';
 import { cutStage } from './cutStage.ts';
 import { F32 } from './ggmlType.ts';
 import { modelShape } from './modelShape.ts';
-import { type ModelSource, openModel, type SourceTensor } from './openModel.ts';
+import { type ModelSource, openModel } from './openModel.ts';
+import type { TensorInfo } from './readHeader.ts';
 import { temporaryFolder } from './testing/temporaryFolder.ts';
 
 const folder = temporaryFolder();
@@ -31,7 +32,7 @@ async function bytesOf(model: ModelSource, name: string): Promise<Buffer> {
   return bytesAt(model, tensor);
 }
 
-async function bytesAt(model: ModelSource, { file, offset, byteLength }: SourceTensor): Promise<Buffer> {
+async function bytesAt(model: ModelSource, { file, offset, byteLength }: TensorInfo): Promise<Buffer> {
   const handle = await open(model.files[file]?.path ?? '', 'r');
   try {
     const bytes = Buffer.alloc(byteLength);

@@ -56,7 +56,7 @@ const hostile: [name: string, bytes: Buffer | string, code: string, says: RegExp
     /claims 1152921504606846976 tensors/,
   ],
   ['-1 tensors', ggufBytes({ ...model, claimedTensors: 2n ** 64n - 1n }), 'Malformed', /tensors, more than/],
-  ['200,000 tensors in 200 bytes', ggufBytes({ ...model, claimedTensors: 200_000n }), 'Truncated', /at least 5000024/],
+  ['100,000 tensors in 200 bytes', ggufBytes({ ...model, claimedTensors: 100_000n }), 'Truncated', /at least 2500024/],
   ['2^60 entries', ggufBytes({ ...model, claimedEntries: 2n ** 60n }), 'Malformed', /metadata entries, more than/],
   [
     'a key of 2^40 bytes',
@@ -384,7 +384,7 @@ describe('memory', () => {
       await file.truncate(at);
     }
     await file.close();
-    const many = Array.from({ length: 100_000 }, (_, n) => ({ name: `blk.0.part.${n}.weight` }));
+    const many = Array.from({ length: 2 ** 17 }, (_, n) => ({ name: `blk.0.part.${n}.weight` }));
     await writeFile(tensors, ggufBytes({ entries, tensors: many }));
     for (const [name] of hostile) paths.push(folder.at(`${name.replaceAll(/[^\w]/g, '-')}.gguf`));
 

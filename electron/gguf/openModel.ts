@@ -10,12 +10,7 @@ import {
 import type { Metadata } from './metadata.ts';
 import { type ModelSummary, summarise } from './modelSummary.ts';
 import { openFileReader } from './rangeReader.ts';
-import { type GgufHeader, readHeader, type TensorInfo } from './readHeader.ts';
-
-/** A tensor of a model, in the file of `ModelSource.files` that holds it. */
-export interface SourceTensor extends TensorInfo {
-  file: number;
-}
+import { type GgufHeader, mostTensors, readHeader, type TensorInfo } from './readHeader.ts';
 
 /** A file as it was when its header was read. */
 export interface SourceFile {
@@ -34,7 +29,8 @@ export interface ModelSource {
   layers: number;
   alignment: number;
   metadata: Metadata;
-  tensors: Map<string, SourceTensor>;
+  /** Of all files. */
+  tensors: ReadonlyMap<string, TensorInfo>;
   /** Bytes of all tensors. */
   tensorBytes: number;
   summary: ModelSummary;
@@ -52,12 +48,19 @@ const mostShards = 1024;
 export async function openModel(path: string): Promise<ModelSource> {
   const given = await readFile(path);
   const count = given.header.metadata.count('split.count') ?? 1;
-  return modelOf(count <= 1 ? [given] : await readShards(given, count));
+  return count <= 1 ? modelOf(given.header, [partOf(given)]) : readShards(given, count);
 }
 
 interface ReadFile {
   header: GgufHeader;
   file: SourceFile;
+}
+
+/** What is kept of each file of a set. */
+interface Part {
+  file: SourceFile;
+  tensors: ReadonlyMap<string, TensorInfo>;
+  architecture: string | undefined;
 }
 
 async function readFile(path: string): Promise<ReadFile> {
@@ -70,7 +73,11 @@ async function readFile(path: string): Promise<ReadFile> {
   }
 }
 
-async function readShards(given: ReadFile, count: number): Promise<ReadFile[]> {
+function partOf({ header, file }: ReadFile): Part {
+  return { file, tensors: header.tensors, architecture: header.metadata.string('general.architecture') };
+}
+
+async function readShards(given: ReadFile, count: number): Promise<ModelSource> {
   const { path, metadata } = given.header;
   if (count > mostShards) throw new MalformedError(path, `it claims to be one of ${count} files`);
   const [, prefix, number, total] = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i.exec(basename(path)) ?? [];
@@ -82,19 +89,24 @@ async function readShards(given: ReadFile, count: number): Promise<ReadFile[]> {
     throw new ShardsDifferError(path, `its name says ${Number(total)} files, its header ${count}`);
   }
   checkShard(given.header, Number(number) - 1, count);
-  const files: ReadFile[] = [];
-  for (let index = 0; index < count; index++) {
-    const shard = join(dirname(path), shardName(prefix, index + 1, count));
-    const file = index === Number(number) - 1 ? given : await readShard(shard);
-    checkShard(file.header, index, count);
-    files.push(file);
+  const shard = (index: number) =>
+    index === Number(number) - 1 ? given : readShard(join(dirname(path), shardName(prefix, index + 1, count)));
+  const { header: first, file } = await shard(0);
+  checkShard(first, 0, count);
+  const parts = [partOf({ header: first, file })];
+  const promised = first.metadata.count('split.tensors.count');
+  let tensors = first.tensors.size;
+  for (let index = 1; index < count; index++) {
+    const read = await shard(index);
+    checkShard(read.header, index, count);
+    tensors += read.header.tensors.size;
+    if (tensors > (promised ?? mostTensors)) break;
+    parts.push(partOf(read));
   }
-  const tensors = files.reduce((sum, { header }) => sum + header.tensors.size, 0);
-  const promised = files[0]?.header.metadata.count('split.tensors.count') ?? tensors;
-  if (promised !== tensors) {
-    throw new ShardsDifferError(path, `the set promises ${promised} tensors and holds ${tensors}`);
+  if (tensors !== (promised ?? tensors) || tensors > mostTensors) {
+    throw new ShardsDifferError(path, `the set promises ${promised ?? mostTensors} tensors and holds ${tensors}`);
   }
-  return files;
+  return modelOf(first, parts);
 }
 
 /** The name of the n-th file of a split set, n from 1, as llama.cpp's gguf-split writes it. */
@@ -126,13 +138,10 @@ function checkShard(header: GgufHeader, index: number, count: number): void {
   }
 }
 
-function modelOf(files: readonly ReadFile[]): ModelSource {
-  const headers = files.map(({ header }) => header);
-  const [first] = headers;
-  if (first === undefined) throw new RangeError('a model has at least one file');
+function modelOf(first: GgufHeader, parts: readonly Part[]): ModelSource {
   const { path, metadata, alignment } = first;
   const architecture = architectureOf(first);
-  const tensors = joinTensors(headers, architecture);
+  const tensors = joinTensors(parts, architecture);
   if (tensors.size === 0) throw new NotAModelError(path, 'holds no weights, only metadata; get the whole model.');
   const layers = metadata.count(`${architecture}.block_count`);
   if (layers === undefined) throw new NotAModelError(path, 'names no layers, so it is no language model.');
@@ -142,7 +151,7 @@ function modelOf(files: readonly ReadFile[]): ModelSource {
   let tensorBytes = 0;
   for (const tensor of tensors.values()) tensorBytes += tensor.byteLength;
   return {
-    files: files.map(({ file }) => file),
+    files: parts.map(({ file }) => file),
     architecture,
     layers,
     alignment,
@@ -164,19 +173,21 @@ function architectureOf({ path, metadata }: GgufHeader): string {
   return architecture;
 }
 
-function joinTensors(headers: readonly GgufHeader[], architecture: string): Map<string, SourceTensor> {
-  const tensors = new Map<string, SourceTensor>();
-  for (const [file, header] of headers.entries()) {
-    const own = header.metadata.string('general.architecture') ?? architecture;
+function joinTensors(parts: readonly Part[], architecture: string): ReadonlyMap<string, TensorInfo> {
+  const [first] = parts;
+  if (parts.length === 1 && first !== undefined) return first.tensors;
+  const joined = new Map<string, TensorInfo>();
+  for (const [index, { file, tensors, architecture: own = architecture }] of parts.entries()) {
     if (own !== architecture) {
-      throw new ShardsDifferError(header.path, `its architecture is '${oneLine(own)}', not '${architecture}'`);
+      throw new ShardsDifferError(file.path, `its architecture is '${oneLine(own)}', not '${architecture}'`);
     }
-    for (const tensor of header.tensors.values()) {
-      if (tensors.has(tensor.name)) {
-        throw new ShardsDifferError(header.path, `another file of the set holds '${oneLine(tensor.name)}' too`);
+    for (const tensor of tensors.values()) {
+      if (joined.has(tensor.name)) {
+        throw new ShardsDifferError(file.path, `another file of the set holds '${oneLine(tensor.name)}' too`);
       }
-      tensors.set(tensor.name, { ...tensor, file });
+      tensor.file = index;
+      joined.set(tensor.name, tensor);
     }
   }
-  return tensors;
+  return joined;
 }

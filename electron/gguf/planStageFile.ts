@@ -4,7 +4,8 @@ import { type FilePlan, layOut, type Piece, type PlannedTensor } from './filePla
 import { F32 } from './ggmlType.ts';
 import { UnsplittableError } from './ggufError.ts';
 import type { MetadataEntry } from './metadata.ts';
-import type { ModelSource, SourceTensor } from './openModel.ts';
+import type { ModelSource } from './openModel.ts';
+import type { TensorInfo } from './readHeader.ts';
 import { layerOf, splittability } from './splittability.ts';
 
 /** The files of one stage, down to the byte; every piece names the range of the source that it comes from. */
@@ -66,13 +67,13 @@ function checkRange(path: string, model: ModelSource, { start, end }: LayerRange
   }
 }
 
-function tensorOf(model: ModelSource, name: string): SourceTensor {
+function tensorOf(model: ModelSource, name: string): TensorInfo {
   const tensor = model.tensors.get(name);
   if (tensor === undefined) throw new UnsplittableError(model.files[0]?.path ?? '', `it holds no '${name}'`);
   return tensor;
 }
 
-function copyOf(tensor: SourceTensor, name = tensor.name): PlannedTensor {
+function copyOf(tensor: TensorInfo, name = tensor.name): PlannedTensor {
   const { type, dimensions, byteLength, file, offset } = tensor;
   return { name, type: type.id, dimensions, byteLength, data: { from: 'source', file, offset, byteLength } };
 }
@@ -175,7 +176,7 @@ function sliceEntry(model: ModelSource, entry: MetadataEntry, { start, end }: La
   return { from: 'source', file: 0, offset: entry.offset, byteLength: entry.byteLength };
 }
 
-function planEmbedding(model: ModelSource, tensor: SourceTensor, rules: ArchitectureRules): StagePlan['embedding'] {
+function planEmbedding(model: ModelSource, tensor: TensorInfo, rules: ArchitectureRules): StagePlan['embedding'] {
   const kept = ['general.architecture', 'general.alignment'].flatMap((key) => model.metadata.get(key) ?? []);
   const metadata = kept.map(({ key, offset, byteLength }) => ({
     key,

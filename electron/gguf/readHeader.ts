@@ -8,6 +8,8 @@ import { decodeFixed, type FixedType, fixedBytes, type ValueType, valueTypes } f
 
 export interface TensorInfo {
   name: string;
+  /** The file of its set that holds it, counted from 0. */
+  file: number;
   type: GgmlType;
   /** Lengths, fastest first: [columns, rows, ...]; at most four. */
   dimensions: readonly number[];
@@ -18,8 +20,6 @@ export interface TensorInfo {
 
 export interface GgufHeader {
   path: string;
-  /** 2 or 3; they differ in nothing that little-endian files show. */
-  version: number;
   /** Tensor data starts at multiples of this many bytes. */
   alignment: number;
   metadata: Metadata;
@@ -28,7 +28,7 @@ export interface GgufHeader {
 }
 
 /** More than any model has by far; they bound the memory that a header can take. */
-const mostTensors = 1 << 18;
+export const mostTensors = 1 << 17;
 const mostEntries = 1 << 16;
 const longestKey = 65_535;
 /** The longest string value; the longest known chat templates take some 100 KB. */
@@ -49,7 +49,7 @@ const largestAlignment = 1 << 20;
 export async function readHeader(reader: RangeReader): Promise<GgufHeader> {
   const { path } = reader;
   const cursor = new HeaderCursor(reader);
-  const version = await readMagic(reader, cursor);
+  await readMagic(reader, cursor);
   await cursor.fill(16);
   const tensorCount = cursor.u64();
   const entryCount = cursor.u64();
@@ -60,10 +60,10 @@ export async function readHeader(reader: RangeReader): Promise<GgufHeader> {
   const alignment = readAlignment(path, metadata);
   const tensors = await readTensors(cursor, tensorCount);
   placeTensors(reader, tensors, cursor.offset, alignment);
-  return { path, version, alignment, metadata, tensors };
+  return { path, alignment, metadata, tensors };
 }
 
-async function readMagic(reader: RangeReader, cursor: HeaderCursor): Promise<number> {
+async function readMagic(reader: RangeReader, cursor: HeaderCursor): Promise<void> {
   const { path } = reader;
   if (reader.size === 0) throw new NotGgufError(path, 'is empty; download it again.');
   await cursor.fillUpTo(Math.min(8, reader.size));
@@ -77,7 +77,6 @@ async function readMagic(reader: RangeReader, cursor: HeaderCursor): Promise<num
   if (version !== 2 && version !== 3) {
     throw new NotGgufError(path, `claims GGUF version ${version}; versions 2 and 3 are known.`);
   }
-  return version;
 }
 
 function checkCount(cursor: HeaderCursor, what: string, count: number, leastBytes: number, most: number): void {
@@ -97,9 +96,7 @@ async function readMetadata(cursor: HeaderCursor, count: number): Promise<Metada
     if (entries.has(key)) throw new MalformedError(cursor.path, `metadata key '${oneLine(key)}' comes twice`);
     const value = await readValue(cursor, key);
     entries.set(key, { key, ...value, offset, byteLength: cursor.offset - offset });
-    kept += key.length;
-    if (value.type === 'string') kept += value.value.length;
-    if (value.type === 'array') kept += value.bytes?.byteLength ?? 0;
+    kept += value.type === 'array' ? key.length + (value.bytes?.byteLength ?? 0) : cursor.offset - offset;
     if (kept > mostKeptBytes) throw new MalformedError(cursor.path, `its metadata holds over ${mostKeptBytes} bytes`);
   }
   return new Metadata(cursor.path, entries);
@@ -222,7 +219,7 @@ function readTensor(cursor: HeaderCursor, index: number): TensorInfo {
   if (byteLength === null)
     throw badTensor(cursor, name, `cannot have the shape ${dimensions.join(' x ')} in ${type.name}`);
   const offset = cursor.u64();
-  return { name, type, dimensions, byteLength, offset };
+  return { name, file: 0, type, dimensions, byteLength, offset };
 }
 
 function badTensor({ path }: HeaderCursor, name: string, problem: string): MalformedError {

@@ -103,6 +103,6 @@ function misshapen({ architecture, metadata, tensors }: ModelSource): string | n
 
 /** The layer that a tensor belongs to, null for a global one. */
 export function layerOf(tensorName: string): number | null {
-  const match = /^blk\.(\d{1,4})\./.exec(tensorName);
+  const match = /^blk\.(0|[1-9]\d{0,3})\./.exec(tensorName);
   return match === null ? null : Number(match[1]);
 }
