@@ -1,0 +1,17 @@
+import { decode } from './decode.ts';
+import { type BenchReport, publish } from './report.ts';
+
+/** `npm run bench -- NAME [--json]`. */
+const benches: Record<string, { about: string; run: () => Promise<BenchReport> }> = {
+  decode: { about: 'ms per token: the whole model, 2 and 3 stages, with round trips of 0 to 20 ms', run: decode },
+};
+
+const [name, ...flags] = process.argv.slice(2);
+const bench = name === undefined ? undefined : benches[name];
+if (bench === undefined || flags.some((flag) => flag !== '--json')) {
+  const list = Object.entries(benches).map(([each, { about }]) => `  ${each.padEnd(10)} ${about}`);
+  process.stderr.write(`usage: npm run bench -- NAME [--json]\n\n${list.join('\n')}\n`);
+  process.exitCode = name === undefined ? 0 : 2;
+} else {
+  publish(name ?? '', await bench.run(), { json: flags.includes('--json') });
+}
