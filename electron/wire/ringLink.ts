@@ -16,7 +16,8 @@ export class RingLink implements AsyncIterableIterator<StepFrame> {
   readonly #frames: StepFrame[] = [];
   #paused = false;
   #end: { error: WireError | null } | null = null;
-  #waiting: { resolve: (result: IteratorResult<StepFrame>) => void; reject: (error: WireError) => void } | null = null;
+  readonly #waiting: { resolve: (result: IteratorResult<StepFrame>) => void; reject: (error: WireError) => void }[] =
+    [];
 
   /** For followRing: `call` has been accepted, and its end is told to `end`. */
   constructor(call: ClientReadableStream<StepFrame>, onEnd: () => void) {
@@ -36,7 +37,7 @@ export class RingLink implements AsyncIterableIterator<StepFrame> {
     }
     if (this.#end !== null) return this.#end.error === null ? Promise.resolve(DONE) : Promise.reject(this.#end.error);
     return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject };
+      this.#waiting.push({ resolve, reject });
     });
   }
 
@@ -60,18 +61,16 @@ export class RingLink implements AsyncIterableIterator<StepFrame> {
     if (this.#end !== null) return;
     this.#end = { error };
     this.#onEnd();
-    const waiting = this.#waiting;
-    this.#waiting = null;
-    if (waiting === null) return;
-    if (error === null) waiting.resolve(DONE);
-    else waiting.reject(error);
+    for (const { resolve, reject } of this.#waiting.splice(0)) {
+      if (error === null) resolve(DONE);
+      else reject(error);
+    }
   }
 
   #take(frame: StepFrame): void {
     if (this.#end !== null) return;
-    const waiting = this.#waiting;
-    if (waiting !== null) {
-      this.#waiting = null;
+    const waiting = this.#waiting.shift();
+    if (waiting !== undefined) {
       waiting.resolve({ done: false, value: frame });
       return;
     }

@@ -1,0 +1,182 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { cutStage } from '../../electron/gguf/cutStage.ts';
+import { openModel } from '../../electron/gguf/openModel.ts';
+import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
+import { StageClient } from '../../electron/stage/stageClient.ts';
+import { followRing } from '../../electron/wire/followRing.ts';
+import { ActivationFormat, type Run, type Sampling } from '../../electron/wire/generated/roomful/v1/ring.ts';
+import { RingServer } from '../../electron/wire/ringServer.ts';
+import { WireServer } from '../../electron/wire/wireServer.ts';
+import { generateModel } from '../models/generateModel.ts';
+import { DEMO_MODEL } from '../testing/demoModel.ts';
+import { stepFrame } from '../testing/stepFrame.ts';
+import { TestPool } from '../testing/testPool.ts';
+import { EPOCH, PIPELINE, TestRing } from '../testing/testRing.ts';
+
+let pool: TestPool;
+let ring: TestRing;
+
+const greedy: Sampling = { temperature: 0, topP: 1, seed: 1, choice: 0 };
+let sequences = 0;
+/** A run of a sequence of its own unless `generation` says whose it is. */
+const run = (fields: Partial<Run> = {}): Run => ({
+  slot: 0,
+  generation: ++sequences,
+  start: 0,
+  tokens: [5, 6, 7],
+  sampling: greedy,
+  ...fields,
+});
+
+beforeAll(async () => {
+  pool = await TestPool.create();
+  ring = await TestRing.form({ pool, modelPath: DEMO_MODEL, cuts: [0, 6], exact: true });
+});
+
+afterEach(async () => {
+  await ring.step([], { closedSlots: [0, 1, 2, 3] });
+});
+
+afterAll(async () => {
+  await ring.close();
+  await pool.remove();
+});
+
+test('the last stage returns tokens with their place, the times of every stage, and nothing else', async () => {
+  const frame = await ring.step([run({ slot: 2 })]);
+  expect(frame.committed).toMatchObject([{ slot: 2, generation: sequences, position: 3 }]);
+  expect(frame.timings.map(({ stage }) => stage)).toEqual([0, 1]);
+  expect(frame).toMatchObject({ runs: [], closedSlots: [], format: ActivationFormat.ACTIVATION_FORMAT_NONE });
+  expect(frame.activations).toHaveLength(0);
+});
+
+test('runs of several slots share a frame and answer as they do alone', async () => {
+  const alone = await ring.step([run({ slot: 0, tokens: [40, 41, 42, 43] })]);
+  await ring.step([], { closedSlots: [0] });
+  const quiet = run({ slot: 1, tokens: [9, 8], sampling: undefined });
+  const together = await ring.step([quiet, run({ slot: 3, tokens: [40, 41, 42, 43] })]);
+  expect(together.committed).toMatchObject([{ slot: 3, position: 4, token: alone.committed[0]?.token }]);
+});
+
+test('what a slot holds beyond truncate_to is gone before the run is computed', async () => {
+  const { generation } = run();
+  const whole = await ring.step([run({ generation, tokens: [10, 11, 12, 13] })]);
+  await ring.step([run({ generation, start: 4, tokens: [99, 98, 97] })]);
+  const again = await ring.step([run({ generation, start: 3, tokens: [13], truncateTo: 3 })]);
+  expect(again.committed).toEqual(whole.committed);
+});
+
+test('frames of another pipeline, an older or newer epoch and a past step are dropped and counted', async () => {
+  const [first] = ring.stages;
+  const before = await first?.stats();
+  const step = 1_000_000;
+  await ring.outlet.send(stepFrame({ pipeline: 'other', epoch: EPOCH, step }));
+  await ring.outlet.send(stepFrame({ pipeline: PIPELINE, epoch: { ...EPOCH, counter: 1 }, step }));
+  await ring.outlet.send(stepFrame({ pipeline: PIPELINE, epoch: { ...EPOCH, counter: 99 }, step }));
+  await ring.outlet.send(stepFrame({ pipeline: PIPELINE, epoch: EPOCH, step: 1 }));
+  expect((await ring.step([run()])).committed).toHaveLength(1);
+  const after = await first?.stats();
+  for (const verdict of ['WrongPipeline', 'StaleEpoch', 'UnknownEpoch', 'StaleStep'] as const) {
+    expect((after?.dropped[verdict] ?? 0) - (before?.dropped[verdict] ?? 0)).toBe(1);
+  }
+});
+
+test('a run of a sequence that has lost its slot is dropped; others of the frame are not', async () => {
+  const { generation } = run();
+  const alone = await ring.step([run({ slot: 1, generation, tokens: [50, 51] })]);
+  const stale = run({ slot: 0, start: 1, tokens: [2, 3] });
+  await ring.step([run({ slot: 0, tokens: [1] })], { closedSlots: [1] });
+  const frame = await ring.step([stale, run({ slot: 1, generation, tokens: [50, 51] })]);
+  expect(frame.committed).toEqual(alone.committed);
+  expect((await ring.stages[0]?.stats())?.staleRuns).toBe(1);
+  expect((await ring.stages[1]?.stats())?.staleRuns).toBe(0);
+});
+
+test.each([
+  ['a slot that does not exist', { slot: 4 }, 'BadFrame'],
+  ['more tokens than a step may have', { tokens: new Array<number>(65).fill(1) }, 'BadFrame'],
+  ['a token outside the vocabulary', { tokens: [1_000_000] }, 'BadArgument'],
+])('%s is a failure that travels to the coordinator, and the ring goes on', async (_, change, kind) => {
+  const failed = await ring.step([run(change)]);
+  expect(failed.failure).toMatchObject({ stage: 0, kind });
+  expect(failed.failure?.message).not.toBe('');
+  expect(failed.committed).toEqual([]);
+  expect((await ring.step([run()])).committed).toHaveLength(1);
+});
+
+test('steps that are sent without waiting come back in order, each with its own answer', async () => {
+  const prompts = [60, 61, 62, 63].map((token) => [token, 61, 62]);
+  const alone: unknown[] = [];
+  for (const tokens of prompts) {
+    alone.push((await ring.step([run({ tokens })], { closedSlots: [0] })).committed[0]?.token);
+  }
+  await ring.step([], { closedSlots: [0] });
+  const frames = await Promise.all(prompts.map((tokens, slot) => ring.step([run({ slot, tokens })])));
+  expect(frames.map(({ committed }) => committed[0]?.slot)).toEqual([0, 1, 2, 3]);
+  expect(frames.map(({ committed }) => committed[0]?.token)).toEqual(alone);
+});
+
+test('a prefill chunk of 4 MB goes through two stages, to the token that the whole model says', async () => {
+  const path = join(pool.home, 'wide.gguf');
+  const shape = {
+    layers: 2,
+    width: 2048,
+    heads: 16,
+    kvHeads: 4,
+    feedForward: 256,
+    vocabulary: 300,
+    tied: true,
+    seed: 3,
+  };
+  await generateModel(path, { architecture: 'llama', ...shape });
+  const tokens = Array.from({ length: 512 }, (_, index) => 3 + ((index * 7919) % 290));
+  const answers: (number | undefined)[] = [];
+  for (const cuts of [[0], [0, 1]]) {
+    const wide = await TestRing.form({ pool, modelPath: path, cuts, exact: true, batch: 512 });
+    const frame = await wide.step([run({ tokens })]);
+    answers.push(frame.committed[0]?.token);
+    await wide.close();
+  }
+  expect(answers[0]).toBeTypeOf('number');
+  expect(answers[1]).toBe(answers[0]);
+});
+
+test('activations travel as f16, as f32 when asked, and as f32 when f16 cannot hold them', async () => {
+  const [coordinator, member] = [await pool.member(), await pool.member()];
+  const file = await cutStage(await openModel(DEMO_MODEL), { start: 0, end: 2 }, join(pool.home, 'first.gguf'));
+  if (file.embedding === null) throw new Error('a first stage has an embedding');
+  const formats: [number, number][] = [];
+  for (const [scale, exact] of [
+    [1, false],
+    [1, true],
+    [1e6, false],
+  ] as const) {
+    const stage = await StageClient.start(nodeLauncher, { onLinkLost: () => {}, onLost: () => {} });
+    const options = { contextLength: 64, slots: 1, batch: 8, threads: 1, gpuLayers: 0, device: null, maxOutputs: 1 };
+    const place = { pipeline: PIPELINE, epoch: EPOCH, position: 0 };
+    const { path, role, layers, embedding } = file;
+    const { address } = await stage.load(
+      { ...options, path, role, layers, embedding: { ...embedding, scale }, kvType: 'f16' },
+      { ...place, follower: coordinator.id, host: '127.0.0.1', tls: member.tls },
+    );
+    const source = new RingServer();
+    const { tls } = coordinator;
+    const server = await WireServer.start({ tls, host: '127.0.0.1', port: 0, services: [source.service] });
+    const outlet = source.open({ ...place, follower: member.id });
+    await stage.link({ address: server.address, member: coordinator.id });
+    const link = await followRing({ ...place, address, member: member.id, tls, position: 1 });
+    await outlet.send(stepFrame({ ...place, runs: [run()], exact }));
+    const { value } = await link.next();
+    formats.push([value.format, value.activations.length]);
+    await outlet.close();
+    await stage.close();
+    await server.close();
+  }
+  const rowBytes = 3 * 192;
+  expect(formats).toEqual([
+    [ActivationFormat.ACTIVATION_FORMAT_F16, 2 * rowBytes],
+    [ActivationFormat.ACTIVATION_FORMAT_F32, 4 * rowBytes],
+    [ActivationFormat.ACTIVATION_FORMAT_F32, 4 * rowBytes],
+  ]);
+});
