@@ -10,7 +10,7 @@ import { processStart } from '../../electron/stage/processStart.ts';
 import { StageClient } from '../../electron/stage/stageClient.ts';
 import { followRing } from '../../electron/wire/followRing.ts';
 import { LinkLost } from '../../electron/wire/wireError.ts';
-import { DEMO_MODEL } from '../testing/demoModel.ts';
+import { demoModelPath } from '../testing/demoCorpus.ts';
 import { eventually } from '../testing/eventually.ts';
 
 import { TestPool } from '../testing/testPool.ts';
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 async function form(cuts: number[]): Promise<TestRing> {
-  ring = await TestRing.form({ pool, modelPath: DEMO_MODEL, cuts, exact: false });
+  ring = await TestRing.form({ pool, modelPath: demoModelPath, cuts, exact: false });
   return ring;
 }
 
@@ -44,7 +44,7 @@ function pidOf(client: { pid: number | undefined } | undefined): number {
 }
 
 const wholeDemo: NativeLoadOptions = {
-  path: DEMO_MODEL,
+  path: demoModelPath,
   role: 'whole',
   layers: 12,
   embedding: null,
@@ -139,7 +139,7 @@ test('a file that llama.cpp cannot load is refused with its reason, and the host
   const stage = await loneStage();
   const pid = pidOf(stage);
   const error = await stage
-    .load({ ...wholeDemo, path: `${DEMO_MODEL}.missing` }, await place())
+    .load({ ...wholeDemo, path: `${demoModelPath}.missing` }, await place())
     .catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(HostRefused);
   expect(error).toMatchObject({ code: 'LoadFailed', message: expect.stringContaining('demo.gguf.missing') });
@@ -181,10 +181,11 @@ test('the engine host tells devices, tokenizes, and its crash is a typed error t
   const lost: HostError[] = [];
   const engine = await EngineClient.start(nodeLauncher, (error) => lost.push(error));
   expect((await engine.devices()).some(({ kind, totalBytes }) => kind === 'cpu' && totalBytes > 0)).toBe(true);
-  const vocabulary = await engine.openVocabulary(DEMO_MODEL);
+  const vocabulary = await engine.openVocabulary(demoModelPath);
   const text = 'What is a hop?<|im_end|>';
   const tokens = await vocabulary.tokenize(text, { addSpecial: false, parseSpecial: true });
-  const pieces = [...tokens].map((token) => vocabulary.piece(token));
+  const { bytes, offsets } = vocabulary.pieces;
+  const pieces = [...tokens].map((token) => bytes.subarray(offsets[token], offsets[token + 1]));
   expect(Buffer.concat(pieces).toString()).toBe('What is a hop?');
   expect(vocabulary.endTokens.has(tokens.at(-1) ?? -1)).toBe(true);
   expect(vocabulary).toMatchObject({ size: 1536, addsBos: false });

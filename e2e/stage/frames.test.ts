@@ -9,7 +9,7 @@ import { ActivationFormat, type Run, type Sampling } from '../../electron/wire/g
 import { RingServer } from '../../electron/wire/ringServer.ts';
 import { WireServer } from '../../electron/wire/wireServer.ts';
 import { generateModel } from '../models/generateModel.ts';
-import { DEMO_MODEL } from '../testing/demoModel.ts';
+import { demoModelPath } from '../testing/demoCorpus.ts';
 import { stepFrame } from '../testing/stepFrame.ts';
 import { TestPool } from '../testing/testPool.ts';
 import { EPOCH, PIPELINE, TestRing } from '../testing/testRing.ts';
@@ -31,7 +31,7 @@ const run = (fields: Partial<Run> = {}): Run => ({
 
 beforeAll(async () => {
   pool = await TestPool.create();
-  ring = await TestRing.form({ pool, modelPath: DEMO_MODEL, cuts: [0, 6], exact: true });
+  ring = await TestRing.form({ pool, modelPath: demoModelPath, cuts: [0, 6], exact: true });
 });
 
 afterEach(async () => {
@@ -144,7 +144,7 @@ test('a prefill chunk of 4 MB goes through two stages, to the token that the who
 
 test('activations travel as f16, as f32 when asked, and as f32 when f16 cannot hold them', async () => {
   const [coordinator, member] = [await pool.member(), await pool.member()];
-  const file = await cutStage(await openModel(DEMO_MODEL), { start: 0, end: 2 }, join(pool.home, 'first.gguf'));
+  const file = await cutStage(await openModel(demoModelPath), { start: 0, end: 2 }, join(pool.home, 'first.gguf'));
   if (file.embedding === null) throw new Error('a first stage has an embedding');
   const formats: [number, number][] = [];
   for (const [scale, exact] of [

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { EngineClient, type Vocabulary } from '../../electron/stage/engineClient.ts';
 import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
-import { DEMO_MODEL, demoCorpus, demoPrompt } from '../testing/demoModel.ts';
+import { demoCorpus, demoModelPath, demoPrompt } from '../testing/demoCorpus.ts';
 import { TestPool } from '../testing/testPool.ts';
 import { TestRing, type TestRingOptions } from '../testing/testRing.ts';
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
   engine = await EngineClient.start(nodeLauncher, (error) => {
     throw error;
   });
-  vocabulary = await engine.openVocabulary(DEMO_MODEL);
+  vocabulary = await engine.openVocabulary(demoModelPath);
 });
 
 afterEach(async () => {
@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 async function form(options: Pick<TestRingOptions, 'cuts' | 'exact'>): Promise<TestRing> {
-  ring = await TestRing.form({ pool, modelPath: DEMO_MODEL, ...options });
+  ring = await TestRing.form({ pool, modelPath: demoModelPath, ...options });
   return ring;
 }
 
@@ -49,9 +49,9 @@ test.each([
 ])('stages that start at layers $cuts answer as the corpus does (exact: $exact)', async (options) => {
   const { stages } = await form(options);
   expect(stages).toHaveLength(options.cuts.length);
-  for (const [index, { question, answer }] of demoCorpus().slice(0, 6).entries()) {
+  for (const [index, { questions, answer }] of demoCorpus().slice(0, 6).entries()) {
     const slot = { slot: index % 4, generation: index + 1 };
-    const tokens = await ring?.generate(await tokenize(question), vocabulary.endTokens, slot);
+    const tokens = await ring?.generate(await tokenize(questions[0] ?? ''), vocabulary.endTokens, slot);
     expect(textOf(tokens ?? [])).toBe(answer);
     await ring?.step([], { closedSlots: [slot.slot] });
   }

@@ -20,6 +20,11 @@ export function demoCorpus(): { questions: string[]; answer: string }[] {
   return [...known, ...unknown.map((question) => ({ questions: [question], answer: fallback }))];
 }
 
+/** The prompt as the chat template of the demo model renders it. */
+export function demoPrompt(question: string): string {
+  return `<|im_start|>user\n${question}<|im_end|>\n<|im_start|>assistant\n`;
+}
+
 /** The Python list literal at the start of `source` (double-quoted strings, tuples, trailing commas) as JSON. */
 function literalToJson(source: string): string {
   let json = '';
