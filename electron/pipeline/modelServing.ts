@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { modelShape } from '../gguf/modelShape.ts';
-import { openModel } from '../gguf/openModel.ts';
+import { type ModelSource, openModel } from '../gguf/openModel.ts';
 import { writeVocabulary } from '../gguf/writeVocabulary.ts';
 import type { EngineClient, Vocabulary } from '../stage/engineClient.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
@@ -40,6 +40,15 @@ export interface ModelServingOptions {
   route?: FormOptions['route'];
 }
 
+interface ComingUp {
+  id: string;
+  source: ModelSource;
+  request: ServeRequest;
+  onEvent: (event: ServeEvent) => void;
+  signal: AbortSignal;
+  release: (() => Promise<void> | void)[];
+}
+
 /** The models that this member coordinates: plans, forms and keeps their pipelines. */
 export class ModelServing implements ServedModels {
   readonly #options: ModelServingOptions;
@@ -69,93 +78,98 @@ export class ModelServing implements ServedModels {
       throw new PipelineError('FormFailed', `${id} is being served already; stop it first.`);
     }
     this.#forming.add(id);
-    const clients = request.members.map(
-      ({ address, id: member }) => new MemberClient({ address, member, tls: this.#options.coordinator.tls }),
-    );
-    const pipelineId = randomBytes(8).toString('hex');
-    const folder = join(this.#options.folder, pipelineId);
-    let vocabulary: Vocabulary | null = null;
-    const release = async (): Promise<void> => {
-      for (const client of clients) client.close();
-      await vocabulary?.close();
-      await rm(folder, { recursive: true, force: true });
-    };
+    const release: (() => Promise<void> | void)[] = [];
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      const shape = modelShape(source);
-      const sizes = servingSizes(shape, request);
-      const exact = request.exact ?? false;
-      const { wireVersion, build, coordinator } = this.#options;
-      const members = await Promise.all(
-        clients.map(async (client) => ({ client, hello: await client.hello({ wireVersion, build }) })),
-      );
-      const { stages, placement, explain } = placeModel(members, shape, {
-        ...sizes,
-        exact,
-        build,
-        coordinator: coordinator.member,
-      });
-      onEvent({ type: 'planned', placement, hops: placement.length - 1, explain });
-
-      const vocabularyPath = join(folder, 'vocabulary.gguf');
-      await writeVocabulary(source, vocabularyPath, { signal });
-      const opened = await this.#options.engine.openVocabulary(vocabularyPath);
-      vocabulary = opened;
-      const formed = await formPipeline(
-        coordinator,
-        {
-          id: pipelineId,
-          epoch: await this.#options.nextEpoch(),
-          stages,
-          modelPath: request.modelPath,
-          ...sizes,
-          exact,
-          endTokens: opened.endTokens,
-          warmToken: Math.max(0, opened.bosToken),
-        },
-        {
-          signal,
-          ...(this.#options.route && { route: this.#options.route }),
-          onProgress: ({ member, phase, fraction }) => onEvent({ type: 'progress', member, phase, fraction }),
-        },
-      );
-      const { pipeline } = formed;
-      let lastTokensPerSecond: number | null = null;
-      const measured = (rate: number): void => {
-        lastTokensPerSecond = rate;
-        this.#options.onChange?.();
-      };
-      const entry: Entry = {
-        id,
-        pipelineId,
-        placement,
-        createdAt: Math.floor(Date.now() / 1000),
-        contextLength: Math.floor(sizes.contextLength / sizes.slots),
-        chatTemplate: source.summary.chatTemplate,
-        bosText: opened.bosText,
-        eosText: opened.eosText,
-        pieces: opened.pieces,
-        endTokens: opened.endTokens,
-        tokenize: async (text, options) => [...(await opened.tokenize(text, options))],
-        generate: (generate, abort) => timed(pipeline.generate(generate, abort), measured),
-        get lastTokensPerSecond() {
-          return lastTokensPerSecond;
-        },
-        close: async () => {
-          await formed.close();
-          await release();
-        },
-      };
+      const entry = await this.#comeUp({ id, source, request, onEvent, signal, release });
       this.#models.set(id, entry);
       this.#options.onChange?.();
       onEvent({ type: 'ready', model: id, contextLength: entry.contextLength });
       return entry;
     } catch (cause) {
-      await release();
+      await releaseAll(release);
       throw cause;
     } finally {
       this.#forming.delete(id);
     }
+  }
+
+  /** Places, forms and warms; what it takes on the way is added to `release`, newest last. */
+  async #comeUp({ id, source, request, onEvent, signal, release }: ComingUp): Promise<Entry> {
+    const { coordinator, wireVersion, build, engine, route, onChange } = this.#options;
+    const exact = request.exact ?? false;
+    const shape = modelShape(source);
+    const sizes = servingSizes(shape, request);
+    const members = await Promise.all(
+      request.members.map(async ({ address, id: member }) => {
+        const client = new MemberClient({ address, member, tls: coordinator.tls });
+        release.push(() => client.close());
+        return { client, hello: await client.hello({ wireVersion, build }) };
+      }),
+    );
+    const lead = { exact, build, coordinator: coordinator.member };
+    const { stages, placement, explain } = placeModel(members, shape, { ...sizes, ...lead });
+    onEvent({ type: 'planned', placement, hops: placement.length - 1, explain });
+
+    const pipelineId = randomBytes(8).toString('hex');
+    const vocabulary = await this.#openVocabulary(source, pipelineId, { engine, signal, release });
+    const formed = await formPipeline(
+      coordinator,
+      {
+        id: pipelineId,
+        epoch: await this.#options.nextEpoch(),
+        stages,
+        modelPath: request.modelPath,
+        ...sizes,
+        exact,
+        endTokens: vocabulary.endTokens,
+        warmToken: Math.max(0, vocabulary.bosToken),
+      },
+      {
+        signal,
+        ...(route && { route }),
+        onProgress: ({ member, phase, fraction }) => onEvent({ type: 'progress', member, phase, fraction }),
+      },
+    );
+    release.push(() => formed.close());
+
+    let lastTokensPerSecond: number | null = null;
+    const measured = (rate: number): void => {
+      lastTokensPerSecond = rate;
+      onChange?.();
+    };
+    return {
+      id,
+      pipelineId,
+      placement,
+      createdAt: Math.floor(Date.now() / 1000),
+      contextLength: formed.pipeline.config.sequenceLength,
+      chatTemplate: source.summary.chatTemplate,
+      bosText: vocabulary.bosText,
+      eosText: vocabulary.eosText,
+      pieces: vocabulary.pieces,
+      endTokens: vocabulary.endTokens,
+      tokenize: async (text, options) => [...(await vocabulary.tokenize(text, options))],
+      generate: (generate, abort) => timed(formed.pipeline.generate(generate, abort), measured),
+      get lastTokensPerSecond() {
+        return lastTokensPerSecond;
+      },
+      close: () => releaseAll(release),
+    };
+  }
+
+  async #openVocabulary(
+    source: ModelSource,
+    pipelineId: string,
+    { engine, signal, release }: Pick<ModelServingOptions, 'engine'> & Pick<ComingUp, 'signal' | 'release'>,
+  ): Promise<Vocabulary> {
+    const folder = join(this.#options.folder, pipelineId);
+    release.push(() => rm(folder, { recursive: true, force: true }));
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const path = join(folder, 'vocabulary.gguf');
+    await writeVocabulary(source, path, { signal });
+    const vocabulary = await engine.openVocabulary(path);
+    release.push(() => vocabulary.close());
+    return vocabulary;
   }
 
   /** Ends a model and unloads its stages; false where it does not serve. */
@@ -171,6 +185,19 @@ export class ModelServing implements ServedModels {
   async close(): Promise<void> {
     await Promise.all([...this.#models.keys()].map((id) => this.stop(id)));
   }
+}
+
+/** Gives everything back, what was taken last first. One that fails does not keep the others; the first error is thrown. */
+async function releaseAll(release: (() => Promise<void> | void)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const give of release.splice(0).reverse()) {
+    try {
+      await give();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
 }
 
 /** Hands the tokens on and tells how fast they came, the first one's wait left out. */
