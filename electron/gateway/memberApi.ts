@@ -11,7 +11,7 @@ export interface PlacedStage {
   startLayer: number;
   /** Exclusive. */
   endLayer: number;
-  /** Bytes of the stage's weights. */
+  /** Planned: weights, KV and buffers. */
   bytes: number;
 }
 

@@ -23,8 +23,8 @@ function PipelinePicture({ pipeline }: { pipeline: ServingPipeline }) {
       <h2>{modelId}</h2>
       <dl className="facts">
         <Fact name="Members" value={String(placement.length)} />
-        <Fact name={hops === 1 ? 'Hop per token' : 'Hops per token'} value={String(hops)} />
-        <Fact name="Weights" value={formatBytes(bytes)} />
+        <Fact name={hops === 1 ? 'Hop' : 'Hops'} value={String(hops)} />
+        <Fact name="Memory" value={formatBytes(bytes)} />
         <Fact name="Tokens / s" value={lastTokensPerSecond === null ? '–' : formatRate(lastTokensPerSecond)} />
       </dl>
       <ol className="stages">

@@ -1,0 +1,172 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Browser, BrowserContextOptions, Page } from '@playwright/test';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { complaintsOf, hasChromium, launchChromium } from './testing/chromium.ts';
+import { demoCorpus } from './testing/demoCorpus.ts';
+import { type DemoProcess, startDemo } from './testing/demoProcess.ts';
+
+const SCREENSHOTS = 'test-results/window';
+
+const answerTo = (question: string): string =>
+  demoCorpus().find(({ questions }) => questions.includes(question))?.answer ?? 'no such question in the corpus';
+
+describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
+  let demo: DemoProcess;
+  let origin: string;
+  let link: string;
+  let browser: Browser;
+  /** Cookies and all of the browser that opened the link. */
+  let signedIn: Exclude<BrowserContextOptions['storageState'], string | undefined>;
+  let pages: { page: Page; complaints: string[] }[] = [];
+
+  beforeAll(async () => {
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    [browser] = await Promise.all([
+      launchChromium(),
+      (async () => {
+        demo = startDemo(['--max-tokens', '4']);
+        await demo.says(/Ctrl-C ends the demo/);
+      })(),
+    ]);
+    link = /window.*: (http\S+)/.exec(demo.stdout())?.[1] ?? '';
+    origin = new URL(link).origin;
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(link);
+    await page.getByRole('heading', { name: 'Endpoint' }).waitFor();
+    expect(page.url()).toBe(`${origin}/`);
+    signedIn = await context.storageState();
+    await context.close();
+  });
+
+  afterEach(async () => {
+    const open = pages;
+    pages = [];
+    for (const { page, complaints } of open) {
+      await page.context().close();
+      expect(complaints).toEqual([]);
+    }
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await demo?.dispose();
+  });
+
+  async function openWindow(options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+    const page = await context.newPage();
+    pages.push({ page, complaints: complaintsOf(page) });
+    await page.goto(`${origin}/`);
+    return page;
+  }
+
+  const fact = (page: Page, name: string) => page.locator('.facts div', { hasText: name }).locator('dd');
+  const answers = (page: Page) => page.getByRole('log').locator('.answer');
+
+  test('shows the placement of the model and the endpoint', async () => {
+    const page = await openWindow({ storageState: signedIn });
+    const stages = page.getByRole('region', { name: /^Placement of/ }).getByRole('listitem');
+    await stages.first().waitFor();
+    const lines = demo.stdout().matchAll(/^(\w+) +(\d+) to (\d+) .* [KMG]iB/gm);
+    const printed = [...lines].map(([, member, first, last]) => `${member} layers ${first}–${last}`);
+    const shown = await stages.evaluateAll((items) =>
+      items.map(
+        (item) =>
+          `${item.querySelector('.stage-member')?.textContent} ${item.querySelector('.stage-holds')?.textContent}`,
+      ),
+    );
+    expect(printed).toHaveLength(3);
+    expect(shown.map((text) => text.replace(/ ·.*/, ''))).toEqual(printed);
+    expect(await fact(page, 'Hops').textContent()).toBe('2');
+    await page.getByText(`${origin}/v1`, { exact: true }).waitFor();
+  });
+
+  test('bands are as wide as the bytes that they stand for', async () => {
+    const page = await openWindow({ storageState: signedIn });
+    const bands = page.locator('.band');
+    await bands.first().waitFor();
+    const widths = await bands.evaluateAll((all) => all.map((band) => band.getBoundingClientRect().width));
+    const bytes = await page.locator('.stage-holds').allInnerTexts();
+    const shares = bytes.map((text) => Number(/· ([\d.]+) MB/.exec(text)?.[1]));
+    const perByte = widths.map((width, index) => width / (shares[index] ?? Number.NaN));
+    expect(Math.max(...perByte) / Math.min(...perByte)).toBeLessThan(1.05);
+  });
+
+  test('streams answers, with the keyboard alone, and says how fast they came', async () => {
+    const page = await openWindow({ storageState: signedIn });
+    await page.getByLabel('Your message').waitFor();
+    const focused = async () => {
+      const [element] = await page.locator(':focus').all();
+      return (await element?.getAttribute('aria-label')) ?? (await element?.textContent());
+    };
+    for (let presses = 0; (await focused()) !== 'Your message'; presses++) {
+      expect(presses).toBeLessThan(20);
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.type('What is a stage?');
+    await page.keyboard.press('Enter');
+    await answers(page).filter({ hasText: 'tokens per second' }).waitFor();
+    expect(await answers(page).locator('p').first().textContent()).toBe(answerTo('What is a stage?'));
+    await page.keyboard.type('What is a pipeline?');
+    await page.keyboard.press('Enter');
+    await answers(page).nth(1).filter({ hasText: 'tokens per second' }).waitFor();
+    // The rate of the last answer arrives over the WebSocket.
+    await fact(page, 'Tokens / s')
+      .filter({ hasText: /^[\d.]+$/ })
+      .waitFor();
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Shift+Tab');
+    expect(await focused()).toBe('New chat');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Undo: bring the last chat back' }).click();
+    expect(await answers(page).count()).toBe(2);
+  });
+
+  test('the copied curl command answers in a shell', async (context) => {
+    if (spawnSync('curl', ['--version']).status !== 0) context.skip('there is no curl');
+    const page = await openWindow({ storageState: signedIn, permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.getByRole('button', { name: 'Copy the curl command' }).click();
+    await page.getByRole('button', { name: 'Copy the curl command' }).filter({ hasText: 'Copied' }).waitFor();
+    const command = await page.evaluate<string>('navigator.clipboard.readText()');
+    const { stdout } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
+    const text = [...stdout.matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)]
+      .map(([, piece]) => JSON.parse(`"${piece}"`))
+      .join('');
+    expect(text).toBe(answerTo('What is a hop?'));
+  });
+
+  test('the link works once, and the page without it stays shut', async () => {
+    for (const path of ['/', `/${new URL(link).hash}`]) {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      await page.goto(`${origin}${path}`);
+      await page.getByText('This page needs a fresh link').waitFor();
+      expect(page.url()).toBe(`${origin}/`);
+      await context.close();
+    }
+  });
+
+  const looks = [900, 1440].flatMap((width) =>
+    (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
+  );
+  test.each(looks)('is accessible in $colorScheme at $width pixels', async ({ width, colorScheme }) => {
+    const viewport = { width, height: (width / 16) * 10 > 600 ? 900 : 600 };
+    const page = await openWindow({ storageState: signedIn, viewport, colorScheme });
+    const check = async (view: string) => {
+      await page.screenshot({ path: `${SCREENSHOTS}/${colorScheme}-${width}-${view}.png` });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`)).toEqual([]);
+    };
+    await page.getByRole('button', { name: 'What is a hop?' }).waitFor();
+    await check('serving');
+    await page.getByRole('button', { name: 'What is a hop?' }).click();
+    await answers(page).filter({ hasText: 'tokens per second' }).waitFor();
+    await check('chat');
+    expect(await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth')).toBe(
+      true,
+    );
+  });
+});
