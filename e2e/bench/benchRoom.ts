@@ -7,8 +7,8 @@ import { openModel } from '../../electron/gguf/openModel.ts';
 import { startMember } from '../../electron/member.ts';
 import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
 import { servingSizes } from '../../electron/pipeline/servingSizes.ts';
-import { memoryToShare } from '../../electron/planner/stageBytes.ts';
 import type { ModelShape } from '../../electron/planner/modelShape.ts';
+import { memoryToShare } from '../../electron/planner/stageBytes.ts';
 import { foundPool } from '../../electron/pool/foundPool.ts';
 import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
 

@@ -1,6 +1,6 @@
+import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
 import { loadAddon } from '../../electron/stage/loadAddon.ts';
 import type { NativeStage } from '../../electron/stage/nativeAddon.ts';
-import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
 import { startBenchRoom } from './benchRoom.ts';
 import { billionModel } from './billionModel.ts';
 import { DelayRelay } from './delayRelay.ts';

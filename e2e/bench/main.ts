@@ -1,9 +1,11 @@
 import { decode } from './decode.ts';
+import { links } from './links.ts';
 import { type BenchReport, publish } from './report.ts';
 
 /** `npm run bench -- NAME [--json]`. */
 const benches: Record<string, { about: string; run: () => Promise<BenchReport> }> = {
   decode: { about: 'ms per token: the whole model, 2 and 3 stages, with round trips of 0 to 20 ms', run: decode },
+  links: { about: 'what two links with TLS add to a step, by frame size', run: links },
 };
 
 const [name, ...flags] = process.argv.slice(2);

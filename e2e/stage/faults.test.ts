@@ -80,6 +80,7 @@ test('a stage host that crashes is a typed error, its neighbours are told, and t
     expect(news).toContainEqual({ stage: 1, what: 'lost', error: expect.any(HostCrashed) });
     expect(outletLost).toHaveLength(1);
   });
+  expect(news).toHaveLength(3);
   const lost = news.find(({ what }) => what === 'lost')?.error;
   expect(lost).toMatchObject({ kind: 'HostCrashed', host: 'stage', signal: 'SIGSEGV' });
   // Asked just before the signal: answered, or rejected with the crash, and never left hanging.
@@ -204,6 +205,7 @@ test('what is no request is refused, and the host goes on', async () => {
   const replies: unknown[] = [];
   const gone = new Promise<void>((resolve) => {
     const child = nodeLauncher.launch('engine', {
+      onSpawn: () => {},
       onMessage: (message) => replies.push(message),
       onStderr: () => {},
       onExit: () => resolve(),

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { connect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type FollowOptions, followRing } from '../../electron/wire/followRing.ts';
@@ -263,6 +264,19 @@ test('a sender that does not wait for a follower that does not read loses the li
   const results = await Promise.allSettled(sends);
   expect(results.some(({ status }) => status === 'rejected')).toBe(true);
   expect((await lost.promise).message).toContain('does not keep up');
+});
+
+const hasIpv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === '::1'));
+
+test.runIf(hasIpv6)('a link over IPv6 is as good', async () => {
+  const six = await WireServer.start({ tls: sender.tls, host: '::1', port: 0, services: [ring.service] });
+  expect(six.address).toMatch(/^\[::1\]:\d+$/);
+  const outlet = open();
+  const link = await follow({ address: six.address });
+  await outlet.send(stepFrame({ step: 3 }));
+  expect((await link.next()).value.step).toBe(3);
+  await outlet.close();
+  await six.close();
 });
 
 test('a port that is taken is a ListenFailed', async () => {

@@ -22,7 +22,12 @@ test('a host that dies is told once, and the member lives on', async () => {
 
 test('a host that is killed before it has started ends all the same', async () => {
   const exit = new Promise((resolve) => {
-    const child = utilityLauncher.launch('engine', { onMessage: () => {}, onStderr: () => {}, onExit: resolve });
+    const child = utilityLauncher.launch('engine', {
+      onSpawn: () => {},
+      onMessage: () => {},
+      onStderr: () => {},
+      onExit: resolve,
+    });
     expect(child.pid).toBeUndefined();
     child.kill();
   });

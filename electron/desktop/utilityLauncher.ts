@@ -19,6 +19,7 @@ export const utilityLauncher: HostLauncher = {
     };
     child.on('spawn', () => {
       if (killed) end();
+      if (child.pid !== undefined) listeners.onSpawn(child.pid);
     });
     child.on('message', (message: unknown) => listeners.onMessage(message));
     child.stderr?.on('data', (chunk: Buffer) => listeners.onStderr(chunk.toString('utf8')));

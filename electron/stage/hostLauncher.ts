@@ -12,6 +12,8 @@ export interface HostChild {
 }
 
 export interface HostListeners {
+  /** Once, first, when there is a process. */
+  onSpawn(pid: number): void;
   onMessage(message: unknown): void;
   onStderr(text: string): void;
   /** Once, last. */

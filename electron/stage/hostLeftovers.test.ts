@@ -28,15 +28,16 @@ function sleeper(): ChildProcess {
 }
 
 const sleepLauncher: HostLauncher = {
-  launch: (_host, { onExit }) => {
+  launch: (_host, { onSpawn, onExit }) => {
     const child = sleeper();
+    child.on('spawn', () => onSpawn(child.pid ?? 0));
     child.on('exit', (exitCode, signal) => onExit({ exitCode, signal, error: null }));
     return { pid: child.pid, send: () => {}, kill: () => child.kill('SIGKILL') };
   },
 };
 
 async function launched(): Promise<{ pid: number; path: string; kill(): void }> {
-  const listeners = { onMessage: () => {}, onStderr: () => {}, onExit: () => {} };
+  const listeners = { onSpawn: () => {}, onMessage: () => {}, onStderr: () => {}, onExit: () => {} };
   const child = notingLauncher(sleepLauncher, home).launch('stage', listeners);
   if (child.pid === undefined) throw new Error('no process');
   const path = join(home, 'hosts', `${child.pid}.json`);

@@ -16,24 +16,24 @@ const noteSchema = z.strictObject({
 type Note = z.infer<typeof noteSchema>;
 
 const folderOf = (home: string): string => join(home, 'hosts');
-const fileOf = (home: string, pid: number): string => join(folderOf(home), `${pid}.json`);
 
 /** Notes every host that `launcher` starts in the data folder for as long as the host lives. */
 export function notingLauncher(launcher: HostLauncher, home: string): HostLauncher {
   return {
     launch: (host, listeners) => {
-      let noted: Promise<void> = Promise.resolve();
-      const child = launcher.launch(host, {
+      // A note that cannot be written or removed is not worth the host: it names a process that is gone, or is missing.
+      let noted: Promise<string | null> = Promise.resolve(null);
+      return launcher.launch(host, {
         ...listeners,
+        onSpawn: (pid) => {
+          noted = note(home, pid).catch(() => null);
+          listeners.onSpawn(pid);
+        },
         onExit: (exit) => {
-          const { pid } = child;
-          // A note that stays because the disk fails names a process that is gone, and the next run removes it.
-          if (pid !== undefined) noted.then(() => rm(fileOf(home, pid), { force: true })).catch(() => {});
+          noted.then((path) => (path === null ? undefined : rm(path, { force: true }))).catch(() => {});
           listeners.onExit(exit);
         },
       });
-      if (child.pid !== undefined) noted = note(home, child.pid).catch(() => {});
-      return child;
     },
   };
 }
@@ -57,12 +57,15 @@ export async function reapLeftovers(home: string): Promise<number[]> {
   return reaped;
 }
 
-async function note(home: string, pid: number): Promise<void> {
+/** Answers the file of the note, null when the process is gone already. */
+async function note(home: string, pid: number): Promise<string | null> {
   const [start, parentStart] = await Promise.all([processStart(pid), processStart(process.pid)]);
-  if (start === null || parentStart === null) return;
+  if (start === null || parentStart === null) return null;
   const content: Note = { pid, start, parentPid: process.pid, parentStart };
+  const path = join(folderOf(home), `${pid}.json`);
   await mkdir(folderOf(home), { recursive: true, mode: 0o700 });
-  await writeFile(fileOf(home, pid), JSON.stringify(content), { mode: 0o600 });
+  await writeFile(path, JSON.stringify(content), { mode: 0o600 });
+  return path;
 }
 
 async function notes(home: string): Promise<string[]> {

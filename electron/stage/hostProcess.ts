@@ -77,6 +77,7 @@ export class HostProcess<C extends HostContract> {
       this.#resolveExited = resolve;
     });
     this.#child = options.launcher.launch(options.host, {
+      onSpawn: () => {},
       onMessage: (message) => this.#receive(message),
       onStderr: (text) => {
         this.#stderr = (this.#stderr + text).slice(-STDERR_CHARACTERS);

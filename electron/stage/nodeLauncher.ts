@@ -12,6 +12,9 @@ export const nodeLauncher: HostLauncher = {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     let error: Error | null = null;
+    child.on('spawn', () => {
+      if (child.pid !== undefined) listeners.onSpawn(child.pid);
+    });
     child.on('message', (message) => listeners.onMessage(message));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => listeners.onStderr(text));
     // 'close' comes after all of stderr, 'error' instead of it when there is no process.
