@@ -1,5 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from '@playwright/test';
@@ -27,7 +27,10 @@ describe.skipIf(!hasChromium)('the desktop app', () => {
     standIn.reset();
     home = await mkdtemp(join(tmpdir(), 'roomful-desktop-'));
   });
-  afterEach(() => rm(home, { recursive: true, force: true }));
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    await rm(home, { recursive: true, force: true });
+  });
 
   test('shows what its member serves over IPC, chats with it, and ends all of it on quit', async () => {
     const { page: shown, complaints } = showWindowsIn(browser);
@@ -74,5 +77,22 @@ describe.skipIf(!hasChromium)('the desktop app', () => {
     standIn.trays[0]?.choose('Quit Roomful');
     await vi.waitFor(() => expect(app.exitCode).toBe(0), { timeout: 10_000 });
     expect(stillRunning(children)).toEqual([]);
+  });
+
+  test('its entry starts a member in the data folder of this machine', async () => {
+    const { page: shown, complaints } = showWindowsIn(browser);
+    vi.stubEnv('ROOMFUL_HOME', home);
+    try {
+      await import(path('../dist/electron/main.js'));
+      const page = await shown();
+      await page.getByText('No model is serving yet').waitFor();
+      await page.getByText(hostname(), { exact: true }).waitFor();
+      await page.close();
+    } finally {
+      app.quit();
+    }
+    await vi.waitFor(() => expect(app.exitCode).toBe(0), { timeout: 10_000 });
+    expect(await readdir(home)).toContain('local-token');
+    expect(complaints).toEqual([]);
   });
 });
