@@ -22,8 +22,9 @@ class PendingCalls {
   explicit PendingCalls(JsLoop& loop) : loop_(loop) {}
 
   /**
-   * Runs `work` (() -> Outcome<T>) on `thread` and settles the returned promise with its failure or with
-   * `convert(env, value)`, on the JavaScript thread. `inUse` is kept alive until then; `settled` is called after it.
+   * Runs `work` (() -> Outcome<T>) on `thread` and settles the returned promise with its failure or with what
+   * `convert(env, value)` makes of it (an Outcome<Napi::Value>), on the JavaScript thread. `inUse` is kept alive until
+   * then; `settled` is called after it.
    */
   template <class Work, class Convert>
   Napi::Value submit(Napi::Env env, ComputeThread& thread, std::vector<Napi::Object> inUse, Work work, Convert convert,
@@ -33,8 +34,10 @@ class PendingCalls {
       auto outcome = std::make_shared<decltype(work())>(contained(FailureCode::DecodeFailed, work));
       loop_.post([this, id, outcome, convert](Napi::Env taskEnv) {
         const Call call = take(taskEnv, id);
-        if (!outcome->ok()) call.deferred.Reject(jsError(taskEnv, outcome->failure()).Value());
-        else call.deferred.Resolve(convert(taskEnv, outcome->value()));
+        const Outcome<Napi::Value> result =
+            outcome->ok() ? convert(taskEnv, outcome->value()) : Outcome<Napi::Value>(outcome->failure());
+        if (result.ok()) call.deferred.Resolve(result.value());
+        else call.deferred.Reject(jsError(taskEnv, result.failure()).Value());
         if (call.settled) call.settled(taskEnv);
       });
     });

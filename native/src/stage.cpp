@@ -136,7 +136,7 @@ Status Stage::openContext() {
   }
   context_.reset(api_.llama_init_from_model(model_.get(), params));
   if (!context_) {
-    return Failure{FailureCode::LoadFailed, "'" + options_.path + "' was loaded, but there is no room to run it"};
+    return Failure{FailureCode::LoadFailed, "'" + options_.path + "' was loaded, but cannot be run"};
   }
   kv_ = api_.llama_get_memory(context_.get());
   if (!kv_) return Failure{FailureCode::LoadFailed, "'" + options_.path + "' is not a model that generates text from text"};

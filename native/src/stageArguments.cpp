@@ -7,6 +7,8 @@ namespace roomful {
 namespace {
 
 constexpr int64_t kMostTokens = 1 << 30;
+/** llama.cpp keeps about 50 bytes of bookkeeping per token of the context, on top of the KV itself. */
+constexpr int64_t kLongestContext = 1 << 24;
 constexpr int64_t kMostBytes = int64_t{1} << 50;
 constexpr const char* const kRoles[] = {"whole", "first", "middle", "last"};
 constexpr const char* const kFormats[] = {"f16", "f32"};
@@ -56,7 +58,7 @@ Outcome<StageOptions> readStageOptions(const LlamaApi& api, const Napi::Value& v
   options.path = reader.text("path");
   options.role = static_cast<Role>(reader.oneOf("role", kRoles));
   options.layers = static_cast<int32_t>(reader.integer("layers", 1, 1 << 16));
-  options.contextLength = static_cast<uint32_t>(reader.integer("contextLength", 1, kMostTokens));
+  options.contextLength = static_cast<uint32_t>(reader.integer("contextLength", 1, kLongestContext));
   options.slots = static_cast<int32_t>(reader.integer("slots", 1, static_cast<int64_t>(api.llama_max_parallel_sequences())));
   options.batch = static_cast<uint32_t>(reader.integer("batch", 1, 1 << 20));
   options.threads = static_cast<int32_t>(reader.integer("threads", 1, GGML_MAX_N_THREADS));

@@ -15,9 +15,9 @@ constexpr int64_t kLastPosition = 1 << 30;
 
 Failure unloaded() { return {FailureCode::Unloaded, "the stage was unloaded"}; }
 
-Napi::Value undefinedOf(Napi::Env env, const Nothing&) { return env.Undefined(); }
+Outcome<Napi::Value> undefinedOf(Napi::Env env, const Nothing&) { return env.Undefined(); }
 
-Napi::Value resultObject(Napi::Env env, const StepResult& result) {
+Outcome<Napi::Value> resultObject(Napi::Env env, const StepResult& result) {
   Napi::Object object = Napi::Object::New(env);
   if (result.format) object.Set("format", *result.format == ActivationFormat::F16 ? "f16" : "f32");
   else object.Set("format", env.Null());
@@ -32,7 +32,7 @@ Napi::Value resultObject(Napi::Env env, const StepResult& result) {
   }
   object.Set("sampled", sampled);
   object.Set("computeMs", result.computeMs);
-  return object;
+  return Napi::Value(object);
 }
 
 /** What a load under way needs of JavaScript. */
@@ -122,11 +122,13 @@ Napi::Value StageObject::load(const Napi::CallbackInfo& info) {
         const Stage& loaded = *stage.value();
         return Loaded{nullptr, {options.role, options.slots, loaded.embeddingLength()}, loaded.vocabularySize(), loaded.memory()};
       },
-      [weak = std::weak_ptr<StageRunner>(runner)](Napi::Env taskEnv, Loaded& loaded) -> Napi::Value {
+      [weak = std::weak_ptr(runner)](Napi::Env taskEnv, Loaded& loaded) -> Outcome<Napi::Value> {
         loaded.runner = weak.lock();
+        // Aborted between the end of the load and now.
+        if (Status kept = loaded.runner->keep(); !kept.ok()) return kept.failure();
         const Napi::Object object = AddonState::of(taskEnv).stageClass.New({});
         Unwrap(object)->loaded_ = loaded;
-        return object;
+        return Napi::Value(object);
       },
       [call](Napi::Env) { call->detach(); });
 }
@@ -135,8 +137,7 @@ StageObject::StageObject(const Napi::CallbackInfo& info) : ObjectWrap(info) {}
 
 StageObject::~StageObject() {
   if (!isLoaded()) return;
-  StageRunner* const runner = loaded_->runner.get();
-  runner->thread().push([runner] { runner->end(); });
+  loaded_->runner->endLater();
 }
 
 Napi::Value StageObject::embeddingLength(const Napi::CallbackInfo& info) {

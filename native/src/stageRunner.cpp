@@ -15,10 +15,6 @@ Outcome<const Stage*> StageRunner::load(const LlamaApi& api, const StageOptions&
     end();
     return loaded.failure();
   }
-  if (abandoned_) {
-    end();
-    return Failure{FailureCode::Cancelled, "loading '" + options.path + "' was cancelled"};
-  }
   stage_ = std::move(loaded.value());
   return stage_.get();
 }
@@ -40,6 +36,16 @@ void StageRunner::end() {
   stage_.reset();
   thread_.finish();
   ended_(this);
+}
+
+void StageRunner::endLater() {
+  thread_.push([this] { end(); });
+}
+
+Status StageRunner::keep() {
+  if (!abandoned_) return Nothing{};
+  endLater();
+  return Failure{FailureCode::Cancelled, "the load was cancelled"};
 }
 
 void StageRunner::abandon() {

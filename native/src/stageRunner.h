@@ -32,6 +32,11 @@ class StageRunner {
   /** On the thread: frees the stage and lets the thread end. */
   void end();
 
+  /** From any thread: end() after what is queued. */
+  void endLater();
+  /** After load(): Cancelled, and on the way to its end, when it was abandoned meanwhile. */
+  Status keep();
+
   /** The ticket of a step that is about to be pushed. */
   uint64_t ticket() const { return cancellations_; }
   /** From any thread: the running step and those with older tickets fail with Cancelled. */

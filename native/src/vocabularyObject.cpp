@@ -43,10 +43,10 @@ Napi::Value VocabularyObject::load(const Napi::CallbackInfo& info) {
   return state.calls.submit(
       env, state.background(), {},
       [api, path = info[0].As<Napi::String>().Utf8Value()] { return Vocabulary::load(*api, path); },
-      [](Napi::Env taskEnv, const std::shared_ptr<Vocabulary>& vocabulary) -> Napi::Value {
+      [](Napi::Env taskEnv, const std::shared_ptr<Vocabulary>& vocabulary) -> Outcome<Napi::Value> {
         const Napi::Object object = AddonState::of(taskEnv).vocabularyClass.New({});
         Unwrap(object)->vocabulary_ = vocabulary;
-        return object;
+        return Napi::Value(object);
       });
 }
 
