@@ -1,0 +1,181 @@
+/**
+ * One scenario of the addon in a process of its own, for what a test cannot do in its own process: end, be orphaned, run
+ * under a sanitizer. `node addonScenario.mjs ADDON LIBRARIES MODEL SCENARIO [ARG]`; exits 0 when all went as it should.
+ */
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { isMainThread, Worker, workerData } from 'node:worker_threads';
+
+const argv = isMainThread ? process.argv.slice(2) : workerData;
+const [addonPath, librariesFolder, modelPath, scenario, arg] = argv;
+const addon = createRequire(import.meta.url)(addonPath);
+addon.open(librariesFolder);
+
+const ignore = () => undefined;
+const greedy = { temperature: 0, topP: 1, seed: 0n, choice: 0 };
+const options = {
+  path: modelPath,
+  role: 'whole',
+  layers: 12,
+  embedding: null,
+  contextLength: 2048,
+  slots: 2,
+  batch: 2048,
+  threads: 1,
+  gpuLayers: 0,
+  device: null,
+  kvType: 'f16',
+  maxOutputs: 2,
+};
+const load = (changes = {}, onProgress = ignore, signal) =>
+  addon.loadStage({ ...options, ...changes }, onProgress, signal);
+const step = (count, sampling = greedy) => ({
+  runs: [{ slot: 0, start: 0, tokens: new Int32Array(count).fill(7), truncateTo: 0, sampling }],
+  input: null,
+  output: null,
+  outputFormat: 'f32',
+});
+const rejectsWith = (promise, code) => assert.rejects(promise, { code });
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const scenarios = {
+  /** Whatever the surface offers, the bad ways included. */
+  async everything() {
+    const vocabulary = await addon.loadVocabulary(modelPath);
+    assert.equal(vocabulary.size, 1536);
+    assert.equal(vocabulary.pieces().offsets.length, 1537);
+    const tokens = vocabulary.tokenize('What is a hop? ', { addSpecial: true, parseSpecial: true });
+    vocabulary.free();
+    assert.throws(() => vocabulary.endTokens(), { code: 'Unloaded' });
+    await rejectsWith(load({ path: fileURLToPath(import.meta.url) }), 'LoadFailed');
+    await rejectsWith(addon.loadVocabulary(fileURLToPath(import.meta.url)), 'LoadFailed');
+    await rejectsWith(load({ batch: -1 }), 'BadArgument');
+    const abort = new AbortController();
+    await rejectsWith(
+      load({}, () => abort.abort(), abort.signal),
+      'Cancelled',
+    );
+
+    const stage = await load({ threads: 2 });
+    stage.memory();
+    const run = { slot: 0, start: 0, tokens, truncateTo: null, sampling: greedy };
+    const plain = { input: null, output: null, outputFormat: 'f32' };
+    const { sampled } = await stage.decode({ ...plain, runs: [run] });
+    const drawn = { ...run, slot: 1, sampling: { temperature: 1, topP: 0.9, seed: 3n, choice: 1 } };
+    const next = { ...run, start: tokens.length, tokens: Int32Array.of(sampled[0].token) };
+    await stage.decode({ ...plain, runs: [next, drawn] });
+    await rejectsWith(stage.decode({ ...plain, runs: [run] }), 'BadArgument');
+    await rejectsWith(stage.decode({ ...plain, runs: [drawn, drawn] }), 'BadArgument');
+    await rejectsWith(stage.decode(null), 'BadArgument');
+    await stage.truncate(0, 3);
+    await stage.closeSlot(1);
+    await stage.copyPrefix(0, 1, 3);
+    await rejectsWith(stage.copyPrefix(0, 1, 99), 'BadArgument');
+    const cancelled = [stage.decode(step(1500)), stage.decode(step(1500))];
+    stage.cancel();
+    for (const promise of cancelled) await rejectsWith(promise, 'Cancelled');
+    const drained = stage.decode(step(4));
+    const unloaded = stage.unload();
+    await rejectsWith(stage.decode(step(4)), 'Unloaded');
+    assert.equal((await drained).sampled.length, 1);
+    await unloaded;
+    assert.throws(() => stage.memory(), { code: 'Unloaded' });
+  },
+
+  /** A first and a last stage, given as JSON of their load options; f16 and f32 through odd offsets. */
+  async pipeline() {
+    const [first, last] = await Promise.all(JSON.parse(arg).map((changes) => load(changes)));
+    for (const outputFormat of ['f16', 'f32']) {
+      const given = step(33, null);
+      const output = new Uint8Array(33 * first.embeddingLength * 4 + 1).subarray(1);
+      const { format, byteLength } = await first.decode({ ...given, output, outputFormat });
+      assert.equal(format, outputFormat);
+      const input = { format, bytes: output.subarray(0, byteLength) };
+      const { sampled } = await last.decode({ ...step(33), input });
+      assert.equal(sampled[0].position, 33);
+    }
+    await Promise.all([first.unload(), last.unload()]);
+  },
+
+  /** The process ends by itself although a stage is loaded and idle. */
+  async idle() {
+    await load();
+  },
+
+  async exitWhileComputing() {
+    const stage = await load();
+    stage.decode(step(2000)).catch(ignore);
+    stage.decode(step(2000)).catch(ignore);
+    await sleep(30);
+    process.exit(0);
+  },
+
+  async exitWhileLoading() {
+    load({}, () => process.exit(0)).catch(ignore);
+    await sleep(60_000);
+  },
+
+  /** Stages that nobody holds any more are freed, with their threads, once they have computed what they were given. */
+  async drop() {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc');
+    const threads = () => (existsSync('/proc/self/task') ? readdirSync('/proc/self/task').length : 0);
+    await (await load()).unload();
+    const before = threads();
+    for (let i = 0; i < 5; i++) {
+      const { sampled } = await (await load()).decode(step(30));
+      assert.equal(sampled.length, 1);
+    }
+    for (let tries = 0; threads() > before && tries < 500; tries++) {
+      collect();
+      await sleep(10);
+    }
+    assert.ok(threads() <= before);
+  },
+
+  async worker() {
+    if (isMainThread) {
+      for (let i = 0; i < 3; i++) {
+        const worker = new Worker(new URL(import.meta.url), { workerData: argv });
+        await new Promise((resolve, reject) => {
+          worker.once('message', resolve);
+          worker.once('error', reject);
+        });
+        await worker.terminate();
+      }
+      return;
+    }
+    const { parentPort } = await import('node:worker_threads');
+    const stage = await load();
+    stage.decode(step(2000)).catch(ignore);
+    parentPort.postMessage('computing');
+    await sleep(60_000);
+  },
+
+  /** Prints the id of a child that watches this process and blocks its own event loop, then lives until it is killed. */
+  async parent() {
+    const child = fork(fileURLToPath(import.meta.url), [...argv.slice(0, 3), 'orphan', String(process.pid)]);
+    child.once('message', () => process.stdout.write(`${child.pid}\n`));
+    await sleep(60_000);
+  },
+
+  async orphan() {
+    addon.exitWithParent(Number(arg));
+    process.send('watching');
+    await sleep(100);
+    for (;;);
+  },
+
+  /** Watches a process that is gone already; must not survive the call. */
+  async lateOrphan() {
+    addon.exitWithParent(Number(arg));
+    await sleep(60_000);
+  },
+};
+
+await scenarios[scenario]();
