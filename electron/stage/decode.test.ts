@@ -219,4 +219,13 @@ describe('memory', () => {
     expect(weightBytes).toBeGreaterThan(readFileSync(demoPath).byteLength * 0.9);
     expect(computeBytes).toBeGreaterThan(0);
   });
+
+  it('of the KV is about half with q8_0, which still answers', async () => {
+    const small = chainOf([await addon.loadStage(demoOptions({ kvType: 'q8_0' }), () => undefined)]);
+    // A block of 32 values takes 34 bytes; llama.cpp reports to 0.01 MiB.
+    const difference = (small.stages[0]?.memory().kvBytes ?? 0) - 12 * 512 * 2 * 2 * 34;
+    expect(Math.abs(difference)).toBeLessThan(0.006 * 2 ** 20);
+    expect(await answer(small, 'What is a hop?')).toBe(hopAnswer);
+    await small.unload();
+  });
 });

@@ -27,19 +27,24 @@ export interface EmbeddingTable {
   scale: number;
 }
 
+/**
+ * Flash attention is off on the CPU (a slot's result would otherwise depend on its neighbours), on with a q8_0 cache,
+ * which needs it, and llama.cpp's own choice on a device; whatever is compared with a stage must run with the same.
+ */
 export interface NativeLoadOptions {
   path: string;
   role: StageRole;
   /** Layers in this file; a stage that is not the last takes its output from `l_out-<layers - 1>`. */
   layers: number;
   embedding: EmbeddingTable | null;
-  /** Total over all slots (kv_unified). */
+  /** Tokens over all slots together (kv_unified), at most 2^24. The same on all stages of a pipeline. */
   contextLength: number;
+  /** At most 256. */
   slots: number;
-  /** Most tokens in one step: n_batch and n_ubatch. */
+  /** Most tokens in one step (n_batch and n_ubatch), no more than the context. */
   batch: number;
   threads: number;
-  /** Layers to offload; 0 keeps everything on the CPU. */
+  /** Layers to offload; `layers` or more takes the head along, 0 keeps everything on the CPU. */
   gpuLayers: number;
   /** Name of the device to use, null for the backend's own choice. */
   device: string | null;
@@ -57,11 +62,15 @@ export interface NativeSampling {
   choice: number;
 }
 
+/** Tokens of one slot that follow what it holds; a step has at most one run per slot. */
 export interface NativeRun {
   slot: number;
   /** Position of the first token. */
   start: number;
-  /** Token ids; the first stage and a whole model compute from them, later stages only count them. */
+  /**
+   * Token ids; the first stage and a whole model compute from them, later stages only count them. May be empty, to
+   * truncate alone.
+   */
   tokens: Int32Array;
   /** KV at and beyond this position is removed first; null keeps it. */
   truncateTo: number | null;
@@ -71,6 +80,7 @@ export interface NativeRun {
 
 export type ActivationFormat = 'f16' | 'f32';
 
+/** The memory of `input` and `output` is used until the promise settles: neither transfer nor change it before. */
 export interface NativeStep {
   runs: NativeRun[];
   /** Rows of all runs in order, [n_tokens, n_embd]; null on the first stage and for a whole model. */
@@ -108,7 +118,10 @@ export interface NativeMemory {
 export interface NativeStage {
   readonly embeddingLength: number;
   readonly vocabularySize: number;
-  /** Queued on the stage's own thread; steps run in the order of the calls. */
+  /**
+   * Queued on the stage's own thread; steps run in the order of the calls. After a rejection its slots hold what they
+   * held before the step, truncations aside (none where it was BadArgument).
+   */
   decode(step: NativeStep): Promise<NativeStepResult>;
   /** Frees the KV of a slot. */
   closeSlot(slot: number): Promise<void>;

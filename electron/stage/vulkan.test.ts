@@ -1,0 +1,70 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../gguf/testing/temporaryFolder.ts';
+import { librariesOf, thisMachine } from './librariesFolder.ts';
+import { loadAddon } from './loadAddon.ts';
+import type { NativeAddon, NativeDevice, NativeVocabulary } from './nativeAddon.ts';
+import { chatPrompt, demoOptions, demoPath, hopAnswer } from './testing/demoModel.ts';
+import { generate } from './testing/generate.ts';
+import { chainOf, loadChain, type StageChain } from './testing/stageChain.ts';
+import { textOf } from './testing/textOf.ts';
+
+// llama.cpp hides software devices unless it is told which to use.
+const drivers = '/usr/share/vulkan/icd.d';
+const hasDevice =
+  librariesOf('vulkan', thisMachine) !== null &&
+  existsSync(drivers) &&
+  readdirSync(drivers).some((name) => name.startsWith('lvp_icd'));
+if (!hasDevice) {
+  process.stderr.write('SKIPPED: no software Vulkan device here; install mesa-vulkan-drivers to test a GPU backend\n');
+}
+
+describe.skipIf(!hasDevice)('on a Vulkan device in software', () => {
+  const folder = temporaryFolder();
+  let addon: NativeAddon;
+  let device: NativeDevice;
+  let vocabulary: NativeVocabulary;
+  beforeAll(async () => {
+    await folder.make();
+    // Read by the driver itself, so it must be in the environment of the process.
+    process.env.GGML_VK_VISIBLE_DEVICES = '0';
+    ({ addon } = loadAddon({ ...thisMachine, env: { ...process.env, ROOMFUL_BACKEND: 'vulkan' } }));
+    const found = addon.devices().find(({ kind }) => kind !== 'cpu');
+    if (found === undefined) throw new Error('the Vulkan variant lists no device');
+    device = found;
+    vocabulary = await addon.loadVocabulary(demoPath);
+  });
+  afterAll(folder.remove);
+
+  const onDevice = () => demoOptions({ gpuLayers: 99, device: device.name, slots: 1, batch: 32, contextLength: 256 });
+
+  async function hop(chain: StageChain, format: 'f16' | 'f32'): Promise<string> {
+    const prompt = vocabulary.tokenize(chatPrompt('What is a hop?'), { addSpecial: true, parseSpecial: true });
+    const endTokens = vocabulary.endTokens();
+    return textOf(vocabulary, await generate(chain, prompt, { count: 100, format, endTokens }));
+  }
+
+  it('the device is listed with its memory', () => {
+    expect(device).toMatchObject({ backend: 'Vulkan', name: 'Vulkan0' });
+    expect(device.description).toMatch(/llvmpipe/);
+    expect(device.totalBytes).toBeGreaterThan(2 ** 30);
+    expect(device.freeBytes).toBeLessThanOrEqual(device.totalBytes);
+  });
+
+  it('the whole model gives the same text, with KV and weights on the device', async () => {
+    const stage = await addon.loadStage(onDevice(), () => undefined);
+    const chain = chainOf([stage]);
+    expect(stage.memory().kvBytes).toBe(12 * 256 * 2 * 64 * 2);
+    expect(await hop(chain, 'f32')).toBe(hopAnswer);
+    await chain.unload();
+  });
+
+  it('two stages give the same text, both on the device or the first on the CPU', async () => {
+    const both = await loadChain(addon, onDevice(), [6], folder.at('.'));
+    const cpu = await loadChain(addon, { ...onDevice(), gpuLayers: 0, device: null }, [6], folder.at('.'));
+    const mixed = chainOf([...cpu.stages.slice(0, 1), ...both.stages.slice(1)]);
+    expect(await hop(mixed, 'f16')).toBe(hopAnswer);
+    expect(await hop(both, 'f32')).toBe(hopAnswer);
+    await Promise.all([both.unload(), cpu.unload()]);
+  });
+});
