@@ -59,6 +59,16 @@ test.each([1, 2, 5])('%i members and exact activations give the same answer', as
   expect(text).toBe(answerTo('What is a stage?'));
 });
 
+test('a model of your own, by a relative path', async () => {
+  const args = ['--exit', '--json', '--members', '2', '--model', 'resources/demo/demo-draft.gguf', '--max-tokens', '5'];
+  const { placement, tokens } = await summaryOf(demo(args, { quiet: true }));
+  expect(placement.map(({ startLayer, endLayer }) => [startLayer, endLayer])).toEqual([
+    [0, 1],
+    [1, 2],
+  ]);
+  expect(tokens).toBeLessThanOrEqual(5);
+});
+
 test('it prints the placement, the answer, its speed and how to try it, and Ctrl-C ends it whole', async () => {
   const started = demo(['--max-tokens', '8']);
   await started.says(/Ctrl-C ends the demo/);

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { modelShape } from '../gguf/modelShape.ts';
@@ -40,7 +40,9 @@ async function runDemo(options: DemoOptions): Promise<void> {
   exitWithParent(interrupt);
 
   const say = (line: string): void => void (options.json ? process.stderr : process.stdout).write(`${line}\n`);
-  const modelPath = options.model ?? fileURLToPath(new URL('../../../resources/demo/demo.gguf', import.meta.url));
+  const modelPath = resolve(
+    options.model ?? fileURLToPath(new URL('../../../resources/demo/demo.gguf', import.meta.url)),
+  );
   const shape = modelShape(await openModel(modelPath));
   const shares = demoShares(shape, options.members);
   const home = createDemoHome();
@@ -62,7 +64,8 @@ async function runDemo(options: DemoOptions): Promise<void> {
     const serving = await comeUp(serveModel(gateway, order, stop.signal), say);
     const endpoint = `${first.gateway}/v1`;
     say(`\n> ${options.prompt}\n`);
-    const request = { model: serving.model, ...options };
+    const { prompt, maxTokens, temperature } = options;
+    const request = { model: serving.model, prompt, maxTokens, temperature };
     const show = (text: string): void => void (options.json ? process.stderr : process.stdout).write(text);
     const answer = await streamChat(endpoint, request, show, stop.signal);
     say(`\n\n${answer.tokens} tokens, ${answer.tokensPerSecond.toFixed(1)} tokens per second`);

@@ -14,8 +14,10 @@ async function main(): Promise<void> {
     await program.parseAsync();
   } catch (cause) {
     if (cause instanceof CommanderError && cause.exitCode === 0) return;
-    process.stderr.write(`roomful: ${plainLine(cause)}\n`);
     process.exitCode = 1;
+    // Without a command the help has been printed, and says all.
+    if (cause instanceof CommanderError && cause.code === 'commander.help') return;
+    process.stderr.write(`roomful: ${plainLine(cause)}\n`);
   }
 }
 
