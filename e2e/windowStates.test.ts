@@ -1,0 +1,151 @@
+import { mkdirSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Browser, BrowserContextOptions, Page } from '@playwright/test';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createGateway } from '../electron/gateway/createGateway.ts';
+import type { ServingPipeline } from '../electron/gateway/memberApi.ts';
+import { serveWindow } from '../electron/gateway/memberSocket.ts';
+import { demoModel, keptLog, LOCAL_TOKEN } from '../electron/gateway/testing/demoGateway.ts';
+import { servedModels, type WholeModel } from '../electron/gateway/testing/wholeModel.ts';
+import { localMemberApi, MemberStateStore } from '../electron/gateway/window/memberState.ts';
+import { readRendererFiles } from '../electron/gateway/window/rendererFiles.ts';
+import { WindowAccess } from '../electron/gateway/window/windowAccess.ts';
+import type { ServedModel } from '../electron/pipeline/servedModel.ts';
+import { hasChromium, launchChromium } from './testing/chromium.ts';
+
+const SCREENSHOTS = 'test-results/window';
+const TOKEN_MS = 100;
+
+/** The same model, so slow that one can act in the middle of an answer. */
+function slowed(model: WholeModel): ServedModel {
+  return {
+    ...model,
+    async *generate(request, signal) {
+      for await (const token of model.generate(request, signal)) {
+        yield token;
+        await delay(TOKEN_MS, undefined, { signal });
+      }
+    },
+  };
+}
+
+/** What the window shows beside the good case, on a gateway whose state the test turns. */
+describe.skipIf(!hasChromium)('the window', () => {
+  let browser: Browser;
+  let model: WholeModel;
+  let access: WindowAccess;
+  let state: MemberStateStore;
+  let app: FastifyInstance;
+  let port: number;
+  let page: Page;
+
+  const pipeline = (): ServingPipeline => ({
+    id: 'p',
+    modelId: model.id,
+    placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 5_700_000 }],
+    hops: 0,
+    lastTokensPerSecond: null,
+  });
+
+  async function startGateway(wanted = 0): Promise<void> {
+    app = createGateway({
+      models: servedModels(slowed(model)),
+      localToken: LOCAL_TOKEN,
+      build: '0',
+      log: keptLog().log,
+    });
+    const files = await readRendererFiles(fileURLToPath(new URL('../dist/renderer', import.meta.url)));
+    serveWindow(app, { api: localMemberApi(state), files, access, localToken: LOCAL_TOKEN });
+    port = Number(new URL(await app.listen({ host: '127.0.0.1', port: wanted })).port);
+  }
+
+  async function openWindow(options: BrowserContextOptions = {}, link = `/#token=${access.createToken()}`) {
+    const context = await browser.newContext({ viewport: { width: 900, height: 600 }, ...options });
+    page = await context.newPage();
+    await page.goto(`http://127.0.0.1:${port}${link}`);
+  }
+
+  beforeAll(async () => {
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    browser = await launchChromium();
+    model = await demoModel();
+  });
+  beforeEach(async () => {
+    access = new WindowAccess();
+    state = new MemberStateStore({ self: { id: 'm', name: 'desk' }, pipelines: [], endpoint: 'http://127.0.0.1/v1' });
+    await startGateway();
+  });
+  afterEach(async () => {
+    await page?.context().close();
+    await app.close();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await model?.dispose();
+  });
+
+  test.each(['light', 'dark'] as const)('says what to do next, readably, in %s', async (colorScheme) => {
+    const check = async (view: string) => {
+      await page.screenshot({ path: `${SCREENSHOTS}/${colorScheme}-900-${view}.png` });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`)).toEqual([]);
+    };
+    await openWindow({ colorScheme });
+    await page.getByText('npm run demo').waitFor();
+    await check('idle');
+    await page.context().close();
+    await openWindow({ colorScheme }, '/');
+    await page.getByText('This page needs a fresh link').waitFor();
+    await check('locked');
+  });
+
+  test('goes from idle to serving and back as the member does', async () => {
+    await openWindow();
+    await page.getByText('No model is serving yet').waitFor();
+    state.update((now) => ({ ...now, pipelines: [pipeline()] }));
+    await page.getByText('layers 0–11').waitFor();
+    state.update((now) => ({ ...now, pipelines: [] }));
+    await page.getByText('No model is serving yet').waitFor();
+  });
+
+  test('Stop ends an answer in the middle, also for the model', async () => {
+    state.update((now) => ({ ...now, pipelines: [pipeline()] }));
+    await openWindow();
+    await page.getByRole('button', { name: 'What is a hop?' }).click();
+    await page.locator('.answer[data-state=streaming]').waitFor();
+    expect(model.running()).toBe(1);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.locator('.answer[data-state=stopped]').getByText('Stopped').waitFor();
+    await vi.waitFor(() => expect(model.running()).toBe(0));
+    const text = await page.locator('.answer p').first().textContent();
+    expect(text?.length).toBeGreaterThan(0);
+    expect(text?.length).toBeLessThan(100);
+  });
+
+  test('an answer that the gateway refuses shows its line, and can be tried again', async () => {
+    state.update((now) => ({ ...now, pipelines: [pipeline()] }));
+    await openWindow();
+    await page.getByLabel('Your message').fill('a hop '.repeat(3000));
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('alert').getByText('2048').waitFor();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('alert').getByText('2048').waitFor();
+    expect(await page.locator('.turn').count()).toBe(1);
+  });
+
+  test('a lost connection is said and comes back by itself, with what was shown', async () => {
+    state.update((now) => ({ ...now, pipelines: [pipeline()] }));
+    await openWindow();
+    await page.getByText('layers 0–11').waitFor();
+    await app.close();
+    await page.getByText('Connection lost, trying again').waitFor();
+    expect(await page.getByText('layers 0–11').isVisible()).toBe(true);
+    state.update((now) => ({ ...now, pipelines: [{ ...pipeline(), id: 'q', lastTokensPerSecond: 12.34 }] }));
+    await startGateway(port);
+    await page.getByText('12.3').waitFor();
+    await page.getByText('Connected').waitFor();
+  });
+});
