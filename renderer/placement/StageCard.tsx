@@ -1,17 +1,21 @@
 import { formatBytes } from '../formatBytes.ts';
 import type { Band } from './bandsOf.ts';
 
-const MOST_DRAWN_LAYERS = 48; // beyond this the gaps would be all that one sees
+const LEAST_TRACK = 280; // px, in the smallest window
+const LEAST_CELL = 5; // px, its gap included; of narrower ones one would see the gaps alone
 
 /** One member: its name, what it holds, and its layers as a band as wide as its share of the model. */
 export function StageCard({ band }: { band: Band }) {
   const { member, layers, startLayer, lastLayer, bytes, offset, width, color } = band;
-  const cells = Array.from({ length: layers <= MOST_DRAWN_LAYERS ? layers : 1 }, (_, cell) => startLayer + cell);
+  const drawn = (width * LEAST_TRACK) / layers >= LEAST_CELL ? layers : 1;
+  const cells = Array.from({ length: drawn }, (_, cell) => startLayer + cell);
   const range = layers === 1 ? `layer ${startLayer}` : `layers ${startLayer}–${lastLayer}`;
   return (
     <div className="stage">
       <p className="stage-head">
-        <span className="stage-member">{member}</span>
+        <span className="stage-member" title={member}>
+          {member}
+        </span>
         <span className="stage-holds">
           {range} · {formatBytes(bytes)}
         </span>
