@@ -150,6 +150,7 @@ test('a member that cannot close does not keep the app alive', async () => {
 test('a member that cannot start is one plain line and the end', async () => {
   await start(() => Promise.reject(new Error('Port 4141 is taken; choose another one.')));
   expect(standIn.errorBoxes).toEqual([{ title: 'Roomful', content: 'Port 4141 is taken; choose another one.' }]);
+  await ended();
   expect(app.exitCode).toBe(1);
 });
 

@@ -48,27 +48,25 @@ export async function startDesktop({ startMember, preload, icons }: DesktopOptio
     );
   });
 
-  let member: DesktopMember;
   try {
-    member = await starting;
+    const member = await starting;
+    if (quitting) return;
+    Menu.setApplicationMenu(applicationMenu());
+    guardPermissions(session.defaultSession, member.gateway);
+    serveWindowOverIpc(localMemberApi(member.state), member.gateway);
+    window = new MainWindow({
+      origin: member.gateway,
+      preload,
+      icon: join(icons, '512x512.png'),
+      hidesOnClose: () => !quitting,
+    });
+    showTray({ state: member.state, icons, onOpen: open, onQuit: () => app.quit(), onFailure: reportFailure });
+    await window.show().catch(reportFailure);
   } catch (error) {
     if (quitting) return;
     reportFailure(error);
-    app.exit(1);
-    return;
+    app.quit();
   }
-  if (quitting) return;
-  Menu.setApplicationMenu(applicationMenu());
-  guardPermissions(session.defaultSession, member.gateway);
-  serveWindowOverIpc(localMemberApi(member.state), member.gateway);
-  window = new MainWindow({
-    origin: member.gateway,
-    preload,
-    icon: join(icons, '512x512.png'),
-    hidesOnClose: () => !quitting,
-  });
-  showTray({ state: member.state, icons, onOpen: open, onQuit: () => app.quit(), onFailure: reportFailure });
-  await window.show().catch(reportFailure);
 }
 
 /** Ends the member with all its children; the children end by themselves when it takes too long. */

@@ -1,5 +1,5 @@
 import type { ServingPipeline } from '../../electron/gateway/memberApi.ts';
-import { formatBytes } from '../formatBytes.ts';
+import { formatBytes } from '../../electron/planner/formatBytes.ts';
 import { useMember } from '../member/memberStore.ts';
 import { bandsOf } from './bandsOf.ts';
 import { Hop } from './Hop.tsx';

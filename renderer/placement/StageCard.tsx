@@ -1,4 +1,4 @@
-import { formatBytes } from '../formatBytes.ts';
+import { formatBytes } from '../../electron/planner/formatBytes.ts';
 import type { Band } from './bandsOf.ts';
 
 const LEAST_TRACK = 280; // px, in the smallest window
