@@ -6,6 +6,7 @@ import { ActivationFormat, type StepFrame } from '../../electron/wire/generated/
 import type { RingLink } from '../../electron/wire/ringLink.ts';
 import type { RingOutlet } from '../../electron/wire/ringOutlet.ts';
 import { type RingPlace, RingServer } from '../../electron/wire/ringServer.ts';
+import { ListenFailed } from '../../electron/wire/secureListener.ts';
 import {
   CallCancelled,
   CallRefused,
@@ -14,7 +15,7 @@ import {
   PeerUnreachable,
   WrongPeer,
 } from '../../electron/wire/wireError.ts';
-import { ListenFailed, WireServer } from '../../electron/wire/wireServer.ts';
+import { WireServer } from '../../electron/wire/wireServer.ts';
 import { stepFrame } from '../testing/stepFrame.ts';
 import { type TestMember, TestPool } from '../testing/testPool.ts';
 

@@ -1,5 +1,5 @@
 import { createSecureContext, type PeerCertificate } from 'node:tls';
-import { type ChannelCredentials, credentials, ServerCredentials } from '@grpc/grpc-js';
+import { type ChannelCredentials, credentials } from '@grpc/grpc-js';
 import { memberIdOfCertificate } from './memberId.ts';
 import type { TlsMaterial } from './tlsMaterial.ts';
 
@@ -21,21 +21,4 @@ export function channelCredentials(
       return new Error(`member ${expectedMember} was expected but ${found} answered`);
     },
   });
-}
-
-/** Server side of TLS 1.3 with both ends authenticated: only certificates of the pool CA get as far as a call. */
-export function serverCredentials(tls: TlsMaterial): ServerCredentials {
-  return new MutualTlsCredentials(tls);
-}
-
-/** `ServerCredentials.createSsl` cannot ask for a TLS version, so this states the options itself. */
-class MutualTlsCredentials extends ServerCredentials {
-  constructor(tls: TlsMaterial) {
-    const required = { requestCert: true, rejectUnauthorized: true };
-    super(required, { ca: tls.ca, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.3' });
-  }
-
-  override _equals(other: ServerCredentials): boolean {
-    return this === other;
-  }
 }

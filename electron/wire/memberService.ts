@@ -8,8 +8,9 @@ import {
   type StageEvent,
 } from './generated/roomful/v1/member.ts';
 import { type LinkStageOrder, parseLinkStage, parseRunStage, type RunStageOrder } from './orders.ts';
+import { peerOf } from './peerOf.ts';
 import { refusal, refusalOf } from './refusal.ts';
-import { peerOf, type ServedService } from './wireServer.ts';
+import type { ServedService } from './wireServer.ts';
 
 /** What a member does when another member asks. What these throw reaches the caller as CallRefused with its `kind`. */
 export interface MemberHandlers {

@@ -1,4 +1,4 @@
-import { Metadata, type ServerErrorResponse, type ServiceError, status } from '@grpc/grpc-js';
+import { Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js';
 import { z } from 'zod';
 import {
   CallCancelled,
@@ -12,6 +12,7 @@ import {
 
 const STATUS_OF: Record<RefusalReason, status> = {
   Uncertified: status.UNAUTHENTICATED,
+  NotAdmitted: status.PERMISSION_DENIED,
   WrongMember: status.PERMISSION_DENIED,
   WrongPipeline: status.NOT_FOUND,
   WrongPosition: status.NOT_FOUND,
@@ -26,8 +27,11 @@ const REASON_KEY = 'roomful-refusal';
 const KIND_KEY = 'roomful-kind';
 const named = z.object({ kind: z.string().regex(/^[\x21-\x7e]{1,100}$/) });
 
-/** The gRPC status that tells a caller no. */
-export function refusal(reason: RefusalReason, message: string, kind: string | null = null): ServerErrorResponse {
+/** A gRPC status that tells a caller no. */
+export type Refusal = Error & StatusObject;
+
+/** Tells a caller no, and why. */
+export function refusal(reason: RefusalReason, message: string, kind: string | null = null): Refusal {
   const metadata = new Metadata();
   metadata.set(REASON_KEY, reason);
   if (kind !== null) metadata.set(KIND_KEY, kind);
@@ -35,7 +39,7 @@ export function refusal(reason: RefusalReason, message: string, kind: string | n
 }
 
 /** The status for whatever a handler threw: its refusal where it is one, else `Failed` with the error's own kind. */
-export function refusalOf(error: unknown): ServerErrorResponse {
+export function refusalOf(error: unknown): Refusal {
   if (error instanceof CallRefused) return refusal(error.reason, error.message, error.kind);
   const parsed = named.safeParse(error);
   const message = error instanceof Error ? error.message : String(error);

@@ -1,11 +1,12 @@
 import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import { compareEpochs } from './epoch.ts';
 import type { Epoch, FollowRequest, RingServer as RingHandlers, StepFrame } from './generated/roomful/v1/ring.ts';
+import { peerOf } from './peerOf.ts';
 import { refusalOf } from './refusal.ts';
 import { RingOutlet } from './ringOutlet.ts';
 import { ringServiceDefinition } from './stepFrameCodec.ts';
 import { CallRefused, type LinkLost } from './wireError.ts';
-import { peerOf, type ServedService } from './wireServer.ts';
+import type { ServedService } from './wireServer.ts';
 
 /** The place of one follower. */
 export interface RingPlace {

@@ -1,6 +1,7 @@
 /** Why a peer refused a call. */
 export type RefusalReason =
   | 'Uncertified'
+  | 'NotAdmitted'
   | 'WrongMember'
   | 'WrongPipeline'
   | 'WrongPosition'

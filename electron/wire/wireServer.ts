@@ -1,15 +1,17 @@
 import {
   logVerbosity,
   Server,
+  ServerCredentials,
   type ServiceDefinition,
   setLogVerbosity,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { CallRegistry } from './callRegistry.ts';
 import { commonOptions } from './channelOptions.ts';
-import { serverCredentials } from './credentials.ts';
 import { memberIdOfCertificate } from './memberId.ts';
+import { PeerSockets } from './peerSockets.ts';
+import { SecureListener } from './secureListener.ts';
 import type { TlsMaterial } from './tlsMaterial.ts';
-import { WireError } from './wireError.ts';
 
 // What goes wrong is a typed error of the call that it concerns; grpc-js would print it as well.
 setLogVerbosity(logVerbosity.NONE);
@@ -17,13 +19,25 @@ setLogVerbosity(logVerbosity.NONE);
 /** How long calls may take to end by themselves when a server closes, ms. */
 const CLOSE_GRACE_MS = 1000;
 
-/** The address cannot be listened on: taken, or not this machine's. */
-export class ListenFailed extends WireError {}
-
 /** One gRPC service with what answers it. */
 export interface ServedService {
   definition: ServiceDefinition;
   handlers: UntypedServiceImplementation;
+  /** Who may call this service, where that is not what the server says. */
+  admits?: (member: string) => boolean;
+}
+
+export interface WireServerOptions {
+  tls: TlsMaterial;
+  /** Literal address. */
+  host: string;
+  /** 0 for any free one. */
+  port: number;
+  services: ServedService[];
+  /** Whether a member whose certificate is good may call; asked for every call. Everybody where left out. */
+  admits?: (member: string) => boolean;
+  /** Hears of every call of a member that was turned away, and with null of connections without a good certificate. */
+  onRefused?: (member: string | null) => void;
 }
 
 /** A listening gRPC server that admits only members of the pool. */
@@ -31,33 +45,59 @@ export class WireServer {
   /** `host:port`, with the port that was really bound. */
   readonly address: string;
   readonly #server: Server;
+  readonly #listener: SecureListener;
+  readonly #calls: CallRegistry;
+  readonly #sockets: PeerSockets;
 
-  private constructor(server: Server, address: string) {
+  private constructor(server: Server, listener: SecureListener, calls: CallRegistry, sockets: PeerSockets) {
     this.#server = server;
-    this.address = address;
+    this.#listener = listener;
+    this.#calls = calls;
+    this.#sockets = sockets;
+    this.address = listener.address;
   }
 
-  /** Listens on `host` (a literal address) and `port`, 0 for any free one. Throws ListenFailed. */
-  static async start(options: {
-    tls: TlsMaterial;
-    host: string;
-    port: number;
-    services: ServedService[];
-  }): Promise<WireServer> {
-    const server = new Server(commonOptions);
-    for (const { definition, handlers } of options.services) server.addService(definition, handlers);
-    const host = options.host.includes(':') ? `[${options.host}]` : options.host;
-    const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(`${host}:${options.port}`, serverCredentials(options.tls), (cause, bound) => {
-        if (cause === null) resolve(bound);
-        else reject(new ListenFailed(`Cannot listen on ${host}:${options.port}: ${cause.message}`, { cause }));
-      });
+  /** Throws ListenFailed. */
+  static async start(options: WireServerOptions): Promise<WireServer> {
+    const { tls, host, port, services, admits = () => true, onRefused = () => {} } = options;
+    const ownRules = new Map<string, (member: string) => boolean>();
+    for (const { definition, admits: own } of services) {
+      for (const { path } of Object.values(definition)) if (own !== undefined) ownRules.set(path, own);
+    }
+    const calls = new CallRegistry((member, path) => (ownRules.get(path) ?? admits)(member), onRefused);
+    const server = new Server({ ...commonOptions, interceptors: [calls.interceptor] });
+    for (const { definition, handlers } of services) server.addService(definition, handlers);
+    // TLS is ended here, not by grpc-js: it has no bound for handshakes, no TLS version and no way to cut a member.
+    const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+    const sockets = new PeerSockets(admits);
+    const listener = await SecureListener.start({
+      material: tls,
+      host,
+      port,
+      protocol: 'h2',
+      onRefused: () => onRefused(null),
+      onConnection: (socket) => {
+        sockets.add(memberIdOfCertificate(socket.getPeerCertificate().raw), socket);
+        injector.injectConnection(socket);
+      },
     });
-    return new WireServer(server, `${host}:${port}`);
+    return new WireServer(server, listener, calls, sockets);
+  }
+
+  /** What this server shows from now on; connections that are up stay as they are. */
+  setTls(tls: TlsMaterial): void {
+    this.#listener.setMaterial(tls);
+  }
+
+  /** Ends every call of a member at once, with the reason NotAdmitted, and then its connections. */
+  drop(member: string): void {
+    this.#calls.end(member);
+    this.#sockets.drop(member);
   }
 
   /** Takes no more calls, gives those that run a moment to end, and cuts the rest. */
   async close(): Promise<void> {
+    this.#listener.close();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
         this.#server.forceShutdown();
@@ -69,10 +109,4 @@ export class WireServer {
       });
     });
   }
-}
-
-/** The member at the other end of a call, by its certificate; null when it showed none. */
-export function peerOf(call: { getAuthContext(): { sslPeerCertificate?: { raw: Uint8Array } } }): string | null {
-  const certificate = call.getAuthContext().sslPeerCertificate;
-  return certificate === undefined ? null : memberIdOfCertificate(certificate.raw);
 }
