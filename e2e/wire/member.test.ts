@@ -131,6 +131,24 @@ test('a member that does not answer runs into the deadline', async () => {
   await expect(client.hello({ wireVersion: 1, build: 'b' }, 100)).rejects.toBeInstanceOf(DeadlineExceeded);
 });
 
+test('a member that falls silent while it loads runs into the deadline, one that has loaded may be silent', async () => {
+  handlers.runStage = async (_stage, { emit, signal }) => {
+    emit({ progress: { phase: 'loading', fraction: 0 } });
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  };
+  const silent = client.runStage(order, undefined, 100);
+  await silent.next();
+  await expect(silent.next()).rejects.toBeInstanceOf(DeadlineExceeded);
+
+  handlers.runStage = async (_stage, { emit }) => {
+    emit({ loaded: { address: '127.0.0.1:1', weightBytes: 1, kvBytes: 2, computeBytes: 3 } });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  };
+  const loaded = client.runStage(order, undefined, 100);
+  await loaded.next();
+  expect(await loaded.next()).toEqual({ done: true, value: undefined });
+});
+
 test('another member at the address is a WrongPeer, a lost one a LinkLost', async () => {
   const wrong = new MemberClient({ address: server.address, member: asking.id, tls: asking.tls });
   await expect(wrong.hello({ wireVersion: 1, build: 'b' })).rejects.toBeInstanceOf(WrongPeer);

@@ -1,13 +1,9 @@
 import { engineContract } from './engineContract.ts';
 import { loadAddon } from './loadAddon.ts';
 import type { NativeAddon, NativeVocabulary } from './nativeAddon.ts';
-import { serveHost } from './serveHost.ts';
+import { serveHost, WrongOrder } from './serveHost.ts';
 
 /** The entry of the engine host: what a member needs of llama.cpp besides its stages. */
-
-class WrongOrder extends Error {
-  readonly code = 'WrongOrder';
-}
 
 let addon: NativeAddon | null = null;
 let nextHandle = 0;

@@ -17,16 +17,16 @@ export class HostCrashed extends HostError {
   readonly host: string;
   readonly signal: string | null;
   readonly exitCode: number | null;
-  /** The last line that it, or llama.cpp in it, wrote to stderr; null when it was silent. */
-  readonly lastLine: string | null;
+  /** What it, or llama.cpp in it, wrote to stderr about it; null when it was silent. */
+  readonly line: string | null;
 
-  constructor(host: string, exit: { signal: string | null; exitCode: number | null; lastLine: string | null }) {
+  constructor(host: string, exit: { signal: string | null; exitCode: number | null; line: string | null }) {
     const how = exit.signal ?? `exit code ${exit.exitCode}`;
-    super('HostCrashed', `The ${host} process crashed (${how})${exit.lastLine === null ? '.' : `: ${exit.lastLine}`}`);
+    super('HostCrashed', `The ${host} process crashed (${how})${exit.line === null ? '.' : `: ${exit.line}`}`);
     this.host = host;
     this.signal = exit.signal;
     this.exitCode = exit.exitCode;
-    this.lastLine = exit.lastLine;
+    this.line = exit.line;
   }
 }
 

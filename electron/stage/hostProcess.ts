@@ -1,3 +1,4 @@
+import { crashLine } from './crashLine.ts';
 import {
   bootMethod,
   type EventDataOf,
@@ -16,7 +17,7 @@ import type { Backend } from './librariesFolder.ts';
 const BOOT_MS = 30_000;
 /** Time that a host has to leave by itself, ms. */
 const LEAVE_MS = 5000;
-/** Of stderr, for the last line of a crash. */
+/** Of stderr, for the line that explains a crash. */
 const STDERR_CHARACTERS = 8192;
 
 interface Pending {
@@ -95,10 +96,11 @@ export class HostProcess<C extends HostContract> {
     return bootMethod.result.parse(await this.#ask('boot', { parentPid: process.pid }, BOOT_MS)).backend;
   }
 
-  /** Asks the host. Rejects with HostRefused, HostCrashed or HostError('HostTimedOut' | 'HostClosed'). */
+  /** Asks the host. Rejects with HostRefused, HostCrashed or a HostError of another kind. */
   async call<M extends MethodOf<C>>(method: M, params: ParamsOf<C, M>, timeoutMs: number): Promise<ResultOf<C, M>> {
-    const result = await this.#ask(method, params, timeoutMs);
-    return this.#contract.methods[method]?.result.parse(result) as ResultOf<C, M>;
+    const result = this.#contract.methods[method]?.result.safeParse(await this.#ask(method, params, timeoutMs));
+    if (result?.success) return result.data as ResultOf<C, M>;
+    throw this.#misbehaved(`answered '${method}' with something else`, result?.error);
   }
 
   /** Starts the deadlines of the calls to `method` anew: the host has shown that it gets on. */
@@ -157,18 +159,19 @@ export class HostProcess<C extends HostContract> {
     pending.reject(new HostError('HostTimedOut', `${what} within ${pending.timeoutMs} ms.`));
   }
 
-  #misbehaved(what: string, cause: unknown): void {
-    this.#end(new HostError('HostMisbehaved', `The ${this.#host} process ${what}.`, { cause }));
+  #misbehaved(what: string, cause: unknown): HostError {
+    const error = new HostError('HostMisbehaved', `The ${this.#host} process ${what}.`, { cause });
+    this.#end(error);
     this.#child.kill();
+    return error;
   }
 
   #exit(exit: { signal: string | null; exitCode: number | null; error: Error | null }): void {
-    const lines = this.#stderr.split('\n').filter((line) => line.trim() !== '');
-    const lastLine = exit.error?.message ?? lines.at(-1)?.trim() ?? null;
+    const line = exit.error?.message ?? crashLine(this.#stderr);
     this.#end(
       this.#leaving
         ? new HostError('HostClosed', `The ${this.#host} process has been closed.`)
-        : new HostCrashed(this.#host, { ...exit, lastLine }),
+        : new HostCrashed(this.#host, { ...exit, line }),
     );
     this.#resolveExited();
   }

@@ -15,6 +15,11 @@ export type HostHandlers<C extends HostContract> = {
 
 export type EmitEvent<C extends HostContract> = <E extends EventOf<C>>(event: E, data: EventDataOf<C, E>) => void;
 
+/** A request that the host cannot answer yet, or any more. */
+export class WrongOrder extends Error {
+  readonly code = 'WrongOrder';
+}
+
 /** Electron's `process.parentPort`, as far as it is used here. */
 interface ParentPort {
   on(event: 'message', listener: (event: { data: unknown }) => void): void;
@@ -22,8 +27,9 @@ interface ParentPort {
 }
 
 /**
- * The host's side: answers its parent for as long as the parent is there. `handlers` gets the function that tells the
- * parent of events; the process ends after its answer to `leave`. What a handler throws becomes the answer, with its `code`; what is no request is refused.
+ * The host's side: answers its parent for as long as the parent is there, and ends the process after its answer to `leave`.
+ * `handlers` gets the function that tells the parent of events. What a handler throws becomes the answer, with its `code`;
+ * what is no request is refused.
  */
 export function serveHost<C extends HostContract>(
   contract: C,
@@ -52,22 +58,21 @@ export function serveHost<C extends HostContract>(
         error: { code: 'BadRequest', message: `${method}: ${where}: ${issue?.message ?? 'unreadable'}` },
       });
     }
-    try {
-      const result = await handler(params.data as never);
-      port.send({ id, result }, method === 'leave' ? () => process.exit(0) : () => {});
-    } catch (error) {
-      post({ id, error: { code: codeOf(error), message: error instanceof Error ? error.message : String(error) } });
-    }
+    const reply = await handler(params.data as never).then(
+      (result) => ({ id, result }),
+      (error: unknown) => ({ id, error: errorReply(error) }),
+    );
+    port.send(reply, method === 'leave' ? () => process.exit(0) : () => {});
   };
   port.onMessage((message) => void answer(message));
   // Ctrl-C in a terminal reaches every process of the group; only the parent decides when a host leaves.
   process.on('SIGINT', () => {});
 }
 
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'Failed';
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  return error.name;
+function errorReply(error: unknown): { code: string; message: string } {
+  if (!(error instanceof Error)) return { code: 'Failed', message: String(error) };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return { code, message: error.message };
 }
 
 interface Port {

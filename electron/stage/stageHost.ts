@@ -5,7 +5,7 @@ import { RingServer } from '../wire/ringServer.ts';
 import { WireServer } from '../wire/wireServer.ts';
 import { loadAddon } from './loadAddon.ts';
 import type { NativeAddon, NativeStage } from './nativeAddon.ts';
-import { serveHost } from './serveHost.ts';
+import { serveHost, WrongOrder } from './serveHost.ts';
 import { type StageRing, stageContract } from './stageContract.ts';
 import { StageRunner } from './stageRunner.ts';
 
@@ -17,10 +17,6 @@ interface Stage {
   ring: StageRing;
   server: WireServer;
   outlet: RingOutlet;
-}
-
-class WrongOrder extends Error {
-  readonly code = 'WrongOrder';
 }
 
 let addon: NativeAddon | null = null;

@@ -11,10 +11,12 @@ import {
 } from './generated/roomful/v1/member.ts';
 import { wireErrorOf } from './refusal.ts';
 import type { TlsMaterial } from './tlsMaterial.ts';
-import { type WireError, WrongPeer } from './wireError.ts';
+import { DeadlineExceeded, type WireError, WrongPeer } from './wireError.ts';
 
 const HELLO_TIMEOUT_MS = 3000;
 const LINK_TIMEOUT_MS = 15_000;
+/** Longest silence of a member that cuts or loads a stage. */
+const LOAD_SILENCE_MS = 150_000;
 
 /** Asks another member; one connection, kept until `close`. Every method rejects with a WireError. */
 export class MemberClient {
@@ -46,22 +48,38 @@ export class MemberClient {
 
   /**
    * Runs a stage on the member for as long as the iteration goes on: leaving it, or `signal`, unloads the stage. Ends when
-   * the member has ended the stage, throws when it refused or was lost. A hung member is found out by keepalive.
+   * the member has ended the stage, throws when it refused or was lost. Until the stage is loaded each event must come
+   * within `silenceMs`; after that a hung member is found out by keepalive.
    */
-  async *runStage(request: RunStageRequest, signal?: AbortSignal): AsyncGenerator<StageEvent, void, void> {
+  async *runStage(
+    request: RunStageRequest,
+    signal?: AbortSignal,
+    silenceMs = LOAD_SILENCE_MS,
+  ): AsyncGenerator<StageEvent, void, void> {
     const call = this.#client.runStage(request);
     const cancel = (): void => call.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
     if (signal?.aborted) cancel();
     let up = false;
+    let silent = false;
     call.once('metadata', () => {
       up = true;
     });
+    const timer = setTimeout(() => {
+      silent = true;
+      call.cancel();
+    }, silenceMs);
     try {
-      for await (const event of call) yield event;
+      for await (const event of call) {
+        if (event.loaded === undefined) timer.refresh();
+        else clearTimeout(timer);
+        yield event;
+      }
     } catch (error) {
-      throw this.#errorOf(error, { what: 'Running a stage', up, timeoutMs: 0 });
+      if (silent) throw new DeadlineExceeded('Loading a stage', silenceMs, { cause: error });
+      throw this.#errorOf(error, { what: 'Running a stage', up, timeoutMs: silenceMs });
     } finally {
+      clearTimeout(timer);
       signal?.removeEventListener('abort', cancel);
       call.cancel();
     }

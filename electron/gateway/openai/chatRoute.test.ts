@@ -179,7 +179,7 @@ describe('a generation that fails', () => {
   });
 
   it('before it began, for the tokenizer is gone, is answered with 503', async () => {
-    const crash = new HostCrashed('engine', { signal: 'SIGSEGV', exitCode: null, lastLine: null });
+    const crash = new HostCrashed('engine', { signal: 'SIGSEGV', exitCode: null, line: null });
     const other = await listen({ models: servedModels({ ...gateway.model, tokenize: () => Promise.reject(crash) }) });
     const answer = await chat(other, { ...question, stream: true });
     expect(answer).toMatchObject({ status: 503, body: { error: { code: 'engine_lost', message: crash.message } } });
