@@ -6,6 +6,7 @@ import type { ModelShape } from './modelShape.ts';
 import { pack } from './pack.ts';
 import type { Packing, Stage } from './packing.ts';
 import { rangeCosts } from './rangeCosts.ts';
+import { reachIn } from './reach.ts';
 import { replicate } from './replicate.ts';
 import type { Settings } from './settings.ts';
 import { proportionalStages, spread } from './spread.ts';
@@ -15,8 +16,10 @@ export interface Assignment {
   packing: Packing;
   /** Empty where the model does not fit. */
   pipelines: Stage[][];
-  /** The members that might have held layers, whether or not they do. */
+  /** The members that may hold layers, whether or not they do, most memory first. */
   admitted: Candidate[];
+  /** Those of them whose memory counted. */
+  usable: Candidate[];
   rejected: Rejection[];
   referenceCommit: string | null;
   /** Whether one admitted member could serve alone. */
@@ -38,6 +41,7 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
     const admission = gates(members, links, costs, settings, plainRam);
     const packing: Packing = {
       costs,
+      reachOf: reachIn(costs),
       links,
       coordinator: admission.coordinator,
       activationBytes: activationBytesOf(model, settings.exact),
@@ -67,6 +71,7 @@ function attemptWith(admission: Admission, packing: Packing, settings: Settings,
     packing,
     pipelines,
     admitted: admitted.filter(({ address }) => !left.has(address)).sort(byMemory),
+    usable: [...usable].sort(byMemory),
     rejected: [...rejected, ...late].sort((a, b) => compareText(a.address, b.address)),
     referenceCommit,
     fitsOne: alone !== null,
@@ -107,7 +112,7 @@ function spreadOver(
   const stages = pack(candidates, packing, limitsOf(settings));
   if (stages === null) return [];
   const chain = stages.map(({ candidate }) => candidate);
-  return [proportionalStages(chain, packing.costs) ?? stages];
+  return [proportionalStages(chain, packing) ?? stages];
 }
 
 function blockOf(address: string, { links }: Packing, candidates: readonly Candidate[]) {

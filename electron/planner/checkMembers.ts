@@ -15,7 +15,7 @@ import { backends, deviceClasses, type Member, reachabilities } from './member.t
 export function checkMembers(members: readonly Member[]): void {
   checkList(members, 'members');
   const seen = new Map<string, number>();
-  members.forEach((member, index) => {
+  for (const [index, member] of members.entries()) {
     const field = `members[${index}]`;
     checkObject(member, field);
     checkText(member.address, `${field}.address`);
@@ -39,5 +39,5 @@ export function checkMembers(members: readonly Member[]): void {
     }
     checkFlag(member.paused, `${field}.paused`);
     checkFlag(member.stale, `${field}.stale`);
-  });
+  }
 }

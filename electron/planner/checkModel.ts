@@ -22,16 +22,17 @@ export function checkModel(model: ModelShape): void {
   checkNumber(model.embeddingBytes, 'model.embeddingBytes');
   checkNumber(model.outputBytes, 'model.outputBytes');
   checkNumber(model.sharedBytes, 'model.sharedBytes');
+  checkNumber(model.tiedBytes, 'model.tiedBytes', { most: Math.min(model.embeddingBytes, model.outputBytes) });
   checkOptional(model.parameters, 'model.parameters', positive);
   checkList(model.layers, 'model.layers');
   const count = model.layers.length;
   if (count === 0) throw new InvalidInput('model.layers', 'must not be empty');
   if (count > mostLayers) throw new InvalidInput('model.layers', `must be at most ${mostLayers} layers, not ${count}`);
   let total = model.embeddingBytes + model.outputBytes + model.sharedBytes;
-  model.layers.forEach((layer, index) => {
+  for (const [index, layer] of model.layers.entries()) {
     checkLayer(layer, `model.layers[${index}]`);
     total += layer.weightBytes;
-  });
+  }
   if (total > mostBytes) throw new InvalidInput('model.layers', 'must be fewer bytes in sum than 2^53');
   checkExperts(model);
   checkCuts(model);
@@ -55,9 +56,9 @@ function checkExperts({ experts }: ModelShape): void {
 function checkCuts(model: ModelShape): void {
   checkList(model.cutPoints, 'model.cutPoints');
   let before = 0;
-  model.cutPoints.forEach((cut, index) => {
+  for (const [index, cut] of model.cutPoints.entries()) {
     const field = `model.cutPoints[${index}]`;
     checkNumber(cut, field, { least: before + 1, most: model.layers.length - 1, whole: true });
     before = cut;
-  });
+  }
 }

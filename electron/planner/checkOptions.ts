@@ -51,10 +51,10 @@ export function checkOptions(options: PlanOptions, members: readonly Member[], m
   const checkAddresses = (addresses: readonly string[] | undefined, field: string) => {
     if (addresses === undefined) return;
     checkList(addresses, field);
-    addresses.forEach((address, index) => {
+    for (const [index, address] of addresses.entries()) {
       checkAddress(address, `${field}[${index}]`);
       if (addresses.indexOf(address) !== index) throw new InvalidInput(`${field}[${index}]`, `names ${address} twice`);
-    });
+    }
   };
   checkAddresses(options.members, 'options.members');
   checkAddresses(options.excluded, 'options.excluded');
@@ -70,28 +70,28 @@ type CheckAddress = (address: unknown, field: string) => void;
 function checkLinks({ links }: PlanOptions, checkAddress: CheckAddress): void {
   if (links === undefined) return;
   checkList(links, 'options.links');
-  const seen = new Set<string>();
-  links.forEach((link, index) => {
+  const seen = new Map<string, Set<string>>();
+  for (const [index, link] of links.entries()) {
     const field = `options.links[${index}]`;
     checkObject(link, field);
     checkAddress(link.from, `${field}.from`);
     checkAddress(link.to, `${field}.to`);
     if (link.from === link.to)
       throw new InvalidInput(`${field}.to`, 'must be another member than the one it comes from');
-    const pair = JSON.stringify([link.from, link.to]);
-    if (seen.has(pair)) throw new InvalidInput(field, `measures ${link.from} to ${link.to} a second time`);
-    seen.add(pair);
+    const known = seen.get(link.from) ?? new Set();
+    if (known.has(link.to)) throw new InvalidInput(field, `measures ${link.from} to ${link.to} a second time`);
+    seen.set(link.from, known.add(link.to));
     checkOptional(link.rttMs, `${field}.rttMs`, { most: 1e9 });
     checkOptional(link.bytesPerSecond, `${field}.bytesPerSecond`, positive);
     if (link.reachability !== undefined) checkChoice(link.reachability, reachabilities, `${field}.reachability`);
-  });
+  }
 }
 
 function checkMeasured({ measured }: PlanOptions, checkAddress: CheckAddress, layers: number): void {
   if (measured === undefined) return;
   checkList(measured, 'options.measured');
   const seen = new Set<string>();
-  measured.forEach((stage, index) => {
+  for (const [index, stage] of measured.entries()) {
     const field = `options.measured[${index}]`;
     checkObject(stage, field);
     checkAddress(stage.address, `${field}.address`);
@@ -100,5 +100,5 @@ function checkMeasured({ measured }: PlanOptions, checkAddress: CheckAddress, la
     checkNumber(stage.startLayer, `${field}.startLayer`, { most: layers - 1, whole: true });
     checkNumber(stage.endLayer, `${field}.endLayer`, { least: stage.startLayer + 1, most: layers, whole: true });
     checkNumber(stage.ms, `${field}.ms`, { above: true, most: 1e9 });
-  });
+  }
 }

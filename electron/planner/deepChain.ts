@@ -1,10 +1,9 @@
 import { byStrength, type Candidate } from './candidate.ts';
-import { furthest } from './furthest.ts';
-import type { RangeCosts } from './rangeCosts.ts';
+import type { Packing } from './packing.ts';
 import type { Ring } from './ring.ts';
 
-/** Steps after which the search gives up; far more than rooms without missing links need. */
-const patience = 20_000;
+/** Steps after which the search gives up; rooms in which everyone reaches everyone need one for each stage. */
+const patience = 5_000;
 
 /**
  * A chain of exactly `count` members that holds the model, for rooms too large to search exactly: depth first, the
@@ -12,28 +11,28 @@ const patience = 20_000;
  */
 export function deepChain(
   ranked: readonly Candidate[],
-  costs: RangeCosts,
+  { costs, reachOf }: Packing,
   ring: Ring,
   count: number,
 ): Candidate[] | null {
   const parts = costs.boundaries.length - 1;
   if (count > parts || count > ranked.length) return null;
-  const byChoice = ranked
+  const reaches = ranked.map(({ capacity }) => reachOf(capacity));
+  // A larger member can stand in for a smaller one wherever it is let, so where all are let the largest will do.
+  const choices = ranked
     .map((candidate, index) => ({ candidate, index }))
+    .slice(0, ring.open ? count : ranked.length)
     .sort((a, b) => byStrength(a.candidate, b.candidate));
-  // Only the largest are needed where everyone reaches everyone, and those are tried first.
-  const choices = [...byChoice.filter(({ index }) => index < count), ...byChoice.filter(({ index }) => index >= count)];
   const used = new Set<number>();
-  const chain: { candidate: Candidate; index: number }[] = [];
+  const chain: number[] = [];
   let steps = 0;
 
   const mayHold = (from: number) => {
-    let left = costs.bytes(costs.boundaries[from] ?? 0, costs.layerCount);
+    let left = parts - from;
     let room = count - chain.length;
-    for (const [index, { capacity }] of ranked.entries()) {
-      if (left <= 0 || room === 0) break;
+    for (let index = 0; index < ranked.length && left > 0 && room > 0; index += 1) {
       if (used.has(index)) continue;
-      left -= capacity;
+      left -= reaches[index]?.mostParts ?? 0;
       room -= 1;
     }
     return left <= 0;
@@ -44,21 +43,23 @@ export function deepChain(
     const last = chain.at(-1);
     const final = chain.length === count - 1;
     const most = parts - (count - chain.length - 1);
-    for (const choice of choices) {
-      const { index, candidate } = choice;
-      if (used.has(index) || (final && !ring.mayFinish(index))) continue;
-      if (last === undefined ? !ring.mayStart(index) : !ring.mayFollow(last.index, index)) continue;
+    const tried = new Set<number>();
+    for (const { index, candidate } of choices) {
+      if (used.has(index) || (ring.open && tried.has(candidate.capacity))) continue;
+      if (last === undefined ? !ring.mayStart(index) : !ring.mayFollow(last, index)) continue;
+      if (final && !ring.mayFinish(index)) continue;
+      tried.add(candidate.capacity);
       steps += 1;
       if (steps > patience) return false;
-      const end = furthest(costs, candidate.capacity, from, most);
+      const end = reaches[index]?.to(from, most) ?? from;
       if (end === from) continue;
       used.add(index);
-      chain.push(choice);
+      chain.push(index);
       if (extend(end)) return true;
       chain.pop();
       used.delete(index);
     }
     return false;
   };
-  return extend(0) ? chain.map(({ candidate }) => candidate) : null;
+  return extend(0) ? chain.flatMap((index) => ranked[index] ?? []) : null;
 }

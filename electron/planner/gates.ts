@@ -1,6 +1,6 @@
 import { type Candidate, candidateOf, compareText, offerFor } from './candidate.ts';
 import type { Links } from './links.ts';
-import { carriesActivations, type Member, type Reachability } from './member.ts';
+import { carriesActivations, deviceClassOf, type Member, type Reachability } from './member.ts';
 import type { RangeCosts } from './rangeCosts.ts';
 import type { Settings } from './settings.ts';
 
@@ -39,20 +39,19 @@ export function gates(
   plainRam: boolean,
 ): Admission {
   const room = [...members].sort((a, b) => compareText(a.address, b.address));
-  const referenceCommit = settings.referenceCommit ?? referenceOf(room, settings);
   const rejected: Rejection[] = [];
   const reject = (member: Member, reason: RejectionReason) => rejected.push({ address: member.address, reason });
+  const pass = (among: readonly Member[], reasonOf: (member: Member) => RejectionReason | null) =>
+    among.filter((member) => {
+      const reason = reasonOf(member);
+      if (reason !== null) reject(member, reason);
+      return reason === null;
+    });
 
-  const awake = room.filter((member) => {
-    const reason = choiceReason(member, settings) ?? stateReason(member) ?? buildReason(member, referenceCommit);
-    if (reason !== null) reject(member, reason);
-    return reason === null;
-  });
-  const reachable = awake.filter((member) => {
-    const reachability = blockedBy(member, awake, links, settings);
-    if (reachability !== null) reject(member, { kind: 'NotDataPlaneReachable', reachability });
-    return reachability === null;
-  });
+  const awake = pass(room, (member) => choiceReason(member, settings) ?? stateReason(member));
+  const referenceCommit = settings.referenceCommit ?? referenceOf(room, awake, settings);
+  const alike = pass(awake, (member) => buildReason(member, referenceCommit));
+  const reachable = pass(alike, (member) => reachReason(member, alike, links, settings));
   const coordinator = settings.coordinator === undefined ? electedOf(reachable) : settings.coordinator;
   const admitted: Candidate[] = [];
   const least = leastPart(costs);
@@ -70,13 +69,22 @@ export function gates(
   return { admitted, rejected, coordinator, referenceCommit };
 }
 
-function referenceOf(room: readonly Member[], settings: Settings): string | null {
-  const leader = room.find(({ address }) => address === settings.coordinator) ?? room[0];
-  return leader?.build ?? null;
+/** The build of the coordinator, else the one that most members run, of equally many that of the lowest address. */
+function referenceOf(room: readonly Member[], awake: readonly Member[], settings: Settings): string | null {
+  const leader = room.find(({ address }) => address === settings.coordinator);
+  if (leader !== undefined) return leader.build;
+  const runs = new Map<string, number>();
+  for (const { build } of awake) runs.set(build, (runs.get(build) ?? 0) + 1);
+  const [commonest] = [...runs].sort((a, b) => b[1] - a[1]);
+  return commonest?.[0] ?? null;
 }
 
+/** A machine with a GPU leads where there is one, else a CPU member that joins would move the stages about. */
 function electedOf(room: readonly Member[]): string | null {
-  const [first] = [...room].sort((a, b) => b.memoryBytes - a.memoryBytes || compareText(a.address, b.address));
+  const isPlain = (member: Member) => Number(deviceClassOf(member) === 'cpu');
+  const [first] = [...room].sort(
+    (a, b) => isPlain(a) - isPlain(b) || b.memoryBytes - a.memoryBytes || compareText(a.address, b.address),
+  );
   return first?.address ?? null;
 }
 
@@ -95,19 +103,34 @@ function buildReason(member: Member, expected: string | null): RejectionReason |
   return { kind: 'BuildMismatch', expected, found: member.build };
 }
 
-/** What keeps a member out of every ring: its own reachability, or that of all dials to it or from it. */
+/** What keeps a member out of every ring: its own reachability, or that of all dials to it or all dials from it. */
+function reachReason(
+  member: Member,
+  room: readonly Member[],
+  links: Links,
+  settings: Settings,
+): RejectionReason | null {
+  const reachability = blockedBy(member, room, links, settings);
+  return reachability === null ? null : { kind: 'NotDataPlaneReachable', reachability };
+}
+
 function blockedBy(member: Member, room: readonly Member[], links: Links, settings: Settings): Reachability | null {
   const { address } = member;
-  const others = new Set(room.map((other) => other.address));
-  if (typeof settings.coordinator === 'string') others.add(settings.coordinator);
-  others.delete(address);
   const own = member.reachability ?? 'LocalDirect';
+  const others = new Set(links.unknown ? [] : room.map((other) => other.address));
+  if (!links.unknown && typeof settings.coordinator === 'string') others.add(settings.coordinator);
+  others.delete(address);
   if (others.size === 0) return carriesActivations(own) ? null : own;
-  const inbound = [...others].map((other) => links.reachability(other, address));
-  if (!inbound.some(carriesActivations)) return inbound[0] ?? own;
-  if (address === settings.coordinator) return null;
-  const outbound = [...others].map((other) => links.reachability(address, other));
-  return outbound.some(carriesActivations) ? null : (outbound[0] ?? own);
+  const inward = firstBlock([...others], (other) => links.reachability(other, address));
+  if (inward !== null || address === settings.coordinator) return inward;
+  return firstBlock([...others], (other) => links.reachability(address, other));
+}
+
+/** What blocks the first way, where none is open; null where one is. */
+function firstBlock(others: readonly string[], reachability: (other: string) => Reachability): Reachability | null {
+  const [first] = others;
+  if (first === undefined || others.some((other) => carriesActivations(reachability(other)))) return null;
+  return reachability(first);
 }
 
 /** Bytes of the smallest part that the model can be cut into. */

@@ -8,8 +8,12 @@ const assumedBytesPerSecond = 117e6;
 
 /** What is known or assumed of the connection from one member to another. */
 export interface Links {
-  /** Whether any link was measured. */
+  /** Whether nothing is known of any pair. */
+  unknown: boolean;
+  /** Whether any round trip was measured. */
   measured: boolean;
+  /** Whether no link says that activations may not travel it. */
+  allUsable: boolean;
   reachability(from: string, to: string): Reachability;
   /** Whether activations may go from one to the other; always true of a member and itself. */
   usable(from: string, to: string): boolean;
@@ -35,7 +39,9 @@ export function linksOf(members: readonly Member[], links: readonly Link[]): Lin
   const transferMs = (from: string, to: string, bytes: number) =>
     from === to ? 0 : (bytes / (find(from, to)?.bytesPerSecond ?? assumedBytesPerSecond)) * 1000;
   return {
+    unknown: links.length === 0,
     measured: links.some(({ rttMs }) => rttMs !== undefined),
+    allUsable: links.every((link) => link.reachability === undefined || carriesActivations(link.reachability)),
     reachability,
     usable: (from, to) => from === to || carriesActivations(reachability(from, to)),
     rttMs: (from, to) => find(from, to)?.rttMs ?? null,

@@ -1,6 +1,7 @@
 import type { Candidate } from './candidate.ts';
 import type { Links } from './links.ts';
 import type { RangeCosts } from './rangeCosts.ts';
+import type { ReachOf } from './reach.ts';
 
 /** A member and the layers [start, end) that it holds. */
 export interface Stage {
@@ -12,6 +13,7 @@ export interface Stage {
 /** What all pipelines of one plan share. */
 export interface Packing {
   costs: RangeCosts;
+  reachOf: ReachOf;
   links: Links;
   /** Null where tokens come and go without a machine in between. */
   coordinator: string | null;

@@ -72,9 +72,9 @@ export interface PlanOptions extends CostOptions {
   maxReplicas?: number | undefined;
   /** Default 'last-resort'. */
   plainRam?: PlainRam | undefined;
-  /** Who leads. Default the admitted member with the most memory, then of the lowest address; null for nobody. */
+  /** Who leads; null for nobody. Default the admitted member with the most GPU or unified memory, else RAM. */
   coordinator?: string | null | undefined;
-  /** The build that members must run. Default that of the coordinator given, else of the lowest address. */
+  /** The build that members must run. Default that of the coordinator given, else the one that most members run. */
   referenceCommit?: string | undefined;
   links?: readonly Link[] | undefined;
   measured?: readonly MeasuredStage[] | undefined;

@@ -1,4 +1,5 @@
 import type { Packing, Stage } from './packing.ts';
+import { tokenIdBytes } from './ring.ts';
 import type { Settings } from './settings.ts';
 import { chunkMs, stageMs } from './stageMs.ts';
 
@@ -19,9 +20,6 @@ export interface PipelinePrediction {
   firstTokenMs: number;
   promptTokens: number;
 }
-
-/** Bytes of the token id that enters and leaves a pipeline. */
-const tokenIdBytes = 4;
 
 /** Predicts from bytes, bandwidths and links, or measured stage times where there are some. */
 export function predict(stages: readonly Stage[], packing: Packing, settings: Settings): PipelinePrediction {

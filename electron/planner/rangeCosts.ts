@@ -95,30 +95,35 @@ export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCost
   const usedFraction = model.experts ? model.experts.usedPerToken / model.experts.count : 1;
 
   const between = (sums: Float64Array, start: number, end: number) => (sums[end] ?? 0) - (sums[start] ?? 0);
-  const activeWeights = (start: number, end: number, sequences: number) => {
-    const idleExperts = (1 - usedFraction) ** sequences * between(expertSums, start, end);
-    return between(weightSums, start, end) - idleExperts + (end === layerCount ? model.outputBytes : 0);
-  };
+  const activeSums = weightSums.map((bytes, index) => bytes - (1 - usedFraction) * (expertSums[index] ?? 0));
+  const readSums = activeSums.map((bytes, index) => bytes + (kvReadSums[index] ?? 0));
+  const outputOf = (end: number) => (end === layerCount ? model.outputBytes : 0);
+  const tiedOf = (start: number, end: number) => (start === 0 && end === layerCount ? model.tiedBytes : 0);
 
   return {
     layerCount,
     boundaries: [0, ...model.cutPoints, layerCount],
     bytes: (start, end) =>
-      (memorySums[end] ?? 0) -
-      (memorySums[start] ?? 0) +
+      between(memorySums, start, end) +
       everyStage +
       (start === 0 ? model.embeddingBytes : 0) +
-      (end === layerCount ? lastStage : 0),
+      (end === layerCount ? lastStage : 0) -
+      tiedOf(start, end),
     bytesByKind: (start, end) => ({
       weights: between(weightSums, start, end) + model.sharedBytes,
-      embedding: start === 0 ? model.embeddingBytes : 0,
-      output: end === layerCount ? model.outputBytes : 0,
+      embedding: (start === 0 ? model.embeddingBytes : 0) - tiedOf(start, end),
+      output: outputOf(end),
       kv: between(kvSums, start, end),
       compute: stepBytes + (end === layerCount ? logitBytes : 0),
     }),
-    read: (start, end, sequences) => activeWeights(start, end, sequences) + sequences * between(kvReadSums, start, end),
+    read: (start, end, sequences) => {
+      if (sequences === 1) return between(readSums, start, end) + outputOf(end);
+      // Each token picks its own experts, so (1 - used) ^ n of them stay idle.
+      const idle = (1 - usedFraction) ** sequences * between(expertSums, start, end);
+      return between(weightSums, start, end) - idle + sequences * between(kvReadSums, start, end) + outputOf(end);
+    },
     expertBytes: (start, end) => between(expertSums, start, end),
     expertFraction: usedFraction,
-    operations: (start, end) => 2 * weightsPerByte * activeWeights(start, end, 1),
+    operations: (start, end) => 2 * weightsPerByte * (between(activeSums, start, end) + outputOf(end)),
   };
 }

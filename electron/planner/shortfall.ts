@@ -1,15 +1,15 @@
 import { type Assignment, assign } from './assign.ts';
 import { type Candidate, offerFor } from './candidate.ts';
-import { furthest } from './furthest.ts';
 import { leastPart } from './gates.ts';
 import type { Member } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
+import type { Packing } from './packing.ts';
 import type { RangeCosts } from './rangeCosts.ts';
 import type { Settings } from './settings.ts';
 
 /** What a room lacks to serve a model, and what would help. */
 export interface Shortfall {
-  /** Bytes of the layers that no admitted member has room for; 0 where not memory but connections are missing. */
+  /** Bytes of the layers that no member has room for; 0 where not memory but something else is missing. */
   missingBytes: number;
   /** Each alone would do. */
   help: Help[];
@@ -40,68 +40,91 @@ const contextStep = 256;
 /** A smaller quant than this fraction is no advice. */
 const leastFraction = 0.2;
 
-/** Works out what is missing where `assign` found no place for the model. */
+/** The room with something changed. */
+interface Change {
+  model?: ModelShape;
+  members?: readonly Member[];
+  settings?: Partial<Settings>;
+}
+
+type Fits = (change: Change) => boolean;
+
+/** Works out what is missing where `assign` found no place for the model. Every piece of advice was tried. */
 export function shortfall(
   model: ModelShape,
   members: readonly Member[],
   settings: Settings,
-  { packing, admitted, usesPlainRam }: Assignment,
+  assignment: Assignment,
 ): Shortfall {
-  const { costs } = packing;
-  const fits = (changedModel: ModelShape, changed: Partial<Settings>) =>
-    assign(changedModel, members, { ...settings, ...changed }).pipelines.length > 0;
-  const whole = settings.force === 'single' || costs.boundaries.length === 2;
-  const missingBytes = missing(admitted, costs, settings, whole);
+  const fits: Fits = (change) =>
+    assign(change.model ?? model, change.members ?? members, { ...settings, ...change.settings }).pipelines.length > 0;
   const help: Help[] = [];
-  if (settings.force !== null && fits(model, { force: null })) help.push({ kind: 'ForceNothing' });
-  if (!usesPlainRam && settings.plainRam === 'never' && fits(model, { plainRam: 'last-resort' })) {
-    help.push({ kind: 'PlainRam' });
-  }
-  if (missingBytes > 0) help.push(...memoryHelp(admitted, costs, settings, whole));
-  const context = largestContext((contextLength) => fits(model, { contextLength }), settings);
+  if (settings.force !== null && fits({ settings: { force: null } })) help.push({ kind: 'ForceNothing' });
+  if (settings.plainRam === 'never' && fits({ settings: { plainRam: 'last-resort' } })) help.push({ kind: 'PlainRam' });
+  help.push(...memoryHelp(members, settings, assignment, fits));
+  const context = largestContext((contextLength) => fits({ settings: { contextLength } }), settings);
   if (context !== null) help.push({ kind: 'SmallerContext', contextLength: context });
-  if (settings.kvType === 'f16' && fits(model, { kvType: 'q8_0' }))
+  if (settings.kvType === 'f16' && fits({ settings: { kvType: 'q8_0' } })) {
     help.push({ kind: 'SmallerKvType', kvType: 'q8_0' });
-  const quant = largestQuant(model, (changed) => fits(changed, {}));
+  }
+  const quant = largestQuant(model, (changed) => fits({ model: changed }));
   if (quant !== null) help.push(quant);
-  return { missingBytes, help };
+  return { missingBytes: missing(assignment, settings), help };
 }
 
-/** What is left of the model when every admitted member holds all the layers that it can. */
-function missing(admitted: readonly Candidate[], costs: RangeCosts, { force }: Settings, whole: boolean): number {
+/** What is left of the model when every usable member holds all the layers that it can. */
+function missing({ usable, packing }: Assignment, settings: Settings): number {
+  const { costs } = packing;
   const { layerCount } = costs;
-  if (whole) return Math.max(0, costs.bytes(0, layerCount) - Math.max(0, ...admitted.map(({ capacity }) => capacity)));
-  const reached = reach(admitted, costs);
+  if (staysWhole(costs, settings)) {
+    return Math.max(0, costs.bytes(0, layerCount) - Math.max(0, ...usable.map(({ capacity }) => capacity)));
+  }
+  const reached = reach(usable, packing);
   if (reached < layerCount) return costs.bytes(reached, layerCount);
-  return force === 'cluster' && admitted.length < 2 ? leastPart(costs) : 0;
+  return settings.force === 'cluster' && usable.length < 2 ? leastPart(costs) : 0;
+}
+
+function staysWhole({ boundaries }: RangeCosts, { force }: Settings): boolean {
+  return force === 'single' || boundaries.length === 2;
 }
 
 /** The layer that members reach when each is filled in turn. */
-function reach(members: readonly Candidate[], costs: RangeCosts): number {
+function reach(members: readonly Candidate[], { costs, reachOf }: Packing): number {
   const parts = costs.boundaries.length - 1;
-  const at = members.reduce(
-    (from, { capacity }) => (from === parts ? from : furthest(costs, capacity, from, parts)),
-    0,
-  );
+  const at = members.reduce((from, { capacity }) => (from === parts ? from : reachOf(capacity).to(from, parts)), 0);
   return costs.boundaries[at] ?? 0;
 }
 
-function memoryHelp(admitted: readonly Candidate[], costs: RangeCosts, settings: Settings, whole: boolean): Help[] {
-  const { layerCount } = costs;
-  const restAfter = (members: readonly Candidate[]) =>
-    costs.bytes(whole ? 0 : Math.min(reach(members, costs), lastBoundary(costs)), layerCount);
-  const help: Help[] = [{ kind: 'AnotherMember', memoryBytes: offerFor(restAfter(admitted), null, settings.headroom) }];
-  const [largest, ...others] = admitted;
-  if (largest !== undefined && settings.force !== 'cluster') {
-    const memoryBytes = offerFor(restAfter(others), largest, settings.headroom);
-    help.push({ kind: 'MoreMemory', address: largest.address, memoryBytes });
-  }
-  return help;
-}
+/** The address of a member that does not exist yet: higher than all others, so that it wins no tie. */
+const newcomer = '\uffff';
 
-/** Where the last part of the model begins. */
-function lastBoundary({ boundaries }: RangeCosts): number {
-  return boundaries.at(-2) ?? 0;
+function memoryHelp(
+  members: readonly Member[],
+  settings: Settings,
+  { usable, packing, referenceCommit }: Assignment,
+  fits: Fits,
+): Help[] {
+  const { costs } = packing;
+  const lastPart = costs.boundaries.at(-2) ?? 0;
+  const restAfter = (others: readonly Candidate[]) =>
+    costs.bytes(staysWhole(costs, settings) ? 0 : Math.min(reach(others, packing), lastPart), costs.layerCount);
+  const help: Help[] = [];
+
+  // The newcomer may come to lead, and then the draft lies there.
+  const memoryBytes = offerFor(restAfter(usable) + settings.draft.bytes, null, settings.headroom);
+  const another: Member = { address: newcomer, backend: 'Cuda', memoryBytes, build: referenceCommit ?? 'any' };
+  const chosen = settings.members === null ? null : [...settings.members, newcomer];
+  if (fits({ members: [...members, another], settings: { members: chosen } })) {
+    help.push({ kind: 'AnotherMember', memoryBytes });
+  }
+
+  const [largest, ...others] = usable;
+  if (largest === undefined) return help;
+  const { address } = largest;
+  const grown = offerFor(restAfter(others), largest, settings.headroom);
+  const larger = members.map((each) => (each.address === address ? { ...each, memoryBytes: grown } : each));
+  if (fits({ members: larger })) help.push({ kind: 'MoreMemory', address, memoryBytes: grown });
+  return help;
 }
 
 function largestContext(fits: (contextLength: number) => boolean, settings: Settings): number | null {
@@ -136,6 +159,7 @@ function scaled(model: ModelShape, fraction: number): ModelShape {
     ...model,
     embeddingBytes: model.embeddingBytes * fraction,
     outputBytes: model.outputBytes * fraction,
+    tiedBytes: model.tiedBytes * fraction,
     layers: model.layers.map((layer) => ({
       ...layer,
       weightBytes: layer.weightBytes * fraction,

@@ -1,6 +1,6 @@
 import type { Candidate } from './candidate.ts';
-import { furthest } from './furthest.ts';
-import type { RangeCosts } from './rangeCosts.ts';
+import type { Packing, Stage } from './packing.ts';
+import type { Reach } from './reach.ts';
 
 /** How good a stage is; the sums over all stages are made least, the second only where the first is equal. */
 export interface SplitGoal {
@@ -19,31 +19,32 @@ export function isLess(first: number, second: number, thanFirst: number, thanSec
 }
 
 /**
- * Cuts the layers into one stage for each member of a chain, in its order, so that the goal is met best. Returns the
- * layer at which each stage ends, or null where the chain cannot hold the model.
+ * Cuts the layers into one stage for each member of a chain, in its order, so that the goal is met best.
+ * Null where the chain cannot hold the model.
  */
-export function splitChain(chain: readonly Candidate[], costs: RangeCosts, goal: SplitGoal): number[] | null {
+export function splitChain(chain: readonly Candidate[], { costs, reachOf }: Packing, goal: SplitGoal): Stage[] | null {
   const { boundaries } = costs;
   const parts = boundaries.length - 1;
   const count = chain.length;
   if (count === 0 || count > parts) return null;
+  const reaches = chain.map(({ capacity }) => reachOf(capacity));
+  const earliest = earliestStarts(reaches, parts);
   const width = parts + 1;
   let first = new Float64Array(width).fill(Number.POSITIVE_INFINITY);
   let second = new Float64Array(width);
   first[0] = 0;
   const came = new Int16Array(count * width).fill(-1);
 
-  chain.forEach((member, position) => {
+  for (const [position, reach] of reaches.entries()) {
     const nextFirst = new Float64Array(width).fill(Number.POSITIVE_INFINITY);
     const nextSecond = new Float64Array(width);
-    const last = position === count - 1;
     const most = parts - (count - 1 - position);
+    const least = earliest[position + 1] ?? parts;
     for (let from = position; from < most; from += 1) {
       const soFar = first[from] ?? Number.POSITIVE_INFINITY;
       if (soFar === Number.POSITIVE_INFINITY) continue;
-      const end = furthest(costs, member.capacity, from, most);
-      if (last && end < parts) continue;
-      for (let to = last ? parts : from + 1; to <= end; to += 1) {
+      const end = reach.to(from, most);
+      for (let to = Math.max(from + 1, least); to <= end; to += 1) {
         const start = boundaries[from] ?? 0;
         const stop = boundaries[to] ?? 0;
         const a = soFar + goal.first(position, start, stop);
@@ -58,13 +59,29 @@ export function splitChain(chain: readonly Candidate[], costs: RangeCosts, goal:
     }
     first = nextFirst;
     second = nextSecond;
-  });
+  }
   if (first[parts] === Number.POSITIVE_INFINITY) return null;
 
-  const ends: number[] = [];
-  for (let position = count - 1, at = parts; position >= 0; position -= 1) {
-    ends.unshift(boundaries[at] ?? 0);
-    at = came[position * width + at] ?? 0;
+  const stages: Stage[] = [];
+  let end = parts;
+  for (const [position, candidate] of [...chain.entries()].reverse()) {
+    const from = came[position * width + end] ?? 0;
+    stages.unshift({ candidate, start: boundaries[from] ?? 0, end: boundaries[end] ?? 0 });
+    end = from;
   }
-  return ends;
+  return stages;
+}
+
+/** For each position the first boundary from which it and those behind it can hold the rest, and `parts` for the end. */
+function earliestStarts(reaches: readonly Reach[], parts: number): number[] {
+  const starts = new Array<number>(reaches.length).fill(parts);
+  let next = parts;
+  for (const [position, reach] of [...reaches.entries()].reverse()) {
+    const most = parts - (reaches.length - 1 - position);
+    let from = position;
+    while (from < parts && reach.to(from, most) < next) from += 1;
+    starts[position] = from;
+    next = from;
+  }
+  return starts;
 }

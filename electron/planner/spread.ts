@@ -1,10 +1,7 @@
 import { apportion } from './apportion.ts';
 import { byMemory, type Candidate } from './candidate.ts';
-import { furthest } from './furthest.ts';
 import { order } from './order.ts';
-import { stagesOf } from './pack.ts';
 import type { Packing, Stage } from './packing.ts';
-import type { RangeCosts } from './rangeCosts.ts';
 import { splitChain } from './splitChain.ts';
 
 /** A pipeline over all members, and those that could not be part of it. */
@@ -28,38 +25,38 @@ export function spread(candidates: readonly Candidate[], packing: Packing): Spre
   // A member that fits only elsewhere in the chain must not keep the model from being served: the smallest leave first.
   for (let size = kept.length; size >= 1; size -= 1) {
     const { chain, cutOff } = order(kept.slice(0, size), packing);
-    const stages = proportionalStages(chain, packing.costs);
+    const stages = proportionalStages(chain, packing);
     if (stages !== null) return { stages, tooMany, cutOff };
   }
   return null;
 }
 
 /** Shares the layers out over a chain, as near to the quotas as cut points and room allow; null where it has no room. */
-export function proportionalStages(chain: readonly Candidate[], costs: RangeCosts): Stage[] | null {
-  const { boundaries, layerCount } = costs;
+export function proportionalStages(chain: readonly Candidate[], packing: Packing): Stage[] | null {
+  const { boundaries, layerCount } = packing.costs;
   const parts = boundaries.length - 1;
   if (chain.length === 0 || chain.length > parts) return null;
   const claims = chain.map(({ address, member, capacity }, position) => ({
     address,
     weight: member.memoryBytes,
-    most: mostLayers(costs, capacity, position, chain.length),
+    most: mostLayers(packing, capacity, position, chain.length),
   }));
   const wanted = apportion(claims, layerCount);
-  const ends = splitChain(chain, costs, {
+  return splitChain(chain, packing, {
     first: (position, start, end) => (end - start - (wanted[position] ?? 0)) ** 2,
     second: () => 0,
   });
-  return ends === null ? null : stagesOf(chain, ends);
 }
 
 /** The most layers that a member can hold at its place in a chain, at least 1. */
-function mostLayers(costs: RangeCosts, capacity: number, position: number, length: number): number {
+function mostLayers({ costs, reachOf }: Packing, capacity: number, position: number, length: number): number {
   const { boundaries } = costs;
   const parts = boundaries.length - 1;
   const after = length - 1 - position;
+  const reach = reachOf(capacity);
   let most = 1;
   for (let from = position; from < (position === 0 ? 1 : parts - after); from += 1) {
-    const to = furthest(costs, capacity, from, parts - after);
+    const to = reach.to(from, parts - after);
     if (after === 0 && to < parts) continue;
     most = Math.max(most, (boundaries[to] ?? 0) - (boundaries[from] ?? 0));
   }

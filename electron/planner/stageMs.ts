@@ -13,7 +13,8 @@ export function stageMs(
   sequences: number,
 ): number {
   const read = costs.read(start, end, sequences);
-  const hostRead = read * spilledFraction(candidate, costs, start, end);
+  const hostRead =
+    candidate.capacity === candidate.deviceBytes ? 0 : read * spilledFraction(candidate, costs, start, end);
   const readMs = ((read - hostRead) / candidate.speed + hostRead / candidate.hostSpeed) * 1000;
   const computeMs = ((costs.operations(start, end) * sequences) / candidate.flops) * 1000;
   return Math.max(readMs, computeMs);

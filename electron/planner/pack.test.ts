@@ -1,0 +1,215 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { deviceClassOf, type Member } from './member.ts';
+import { type Plan, plan } from './plan.ts';
+import { fewestByBruteForce } from './testing/bruteForce.ts';
+import { alikeMembers, randomLinks, randomMembers, randomModel, randomOptions, unit } from './testing/randomRoom.ts';
+
+const runs = { numRuns: 3000 };
+
+describe('hop-minimal', () => {
+  /** Members that the gates let in whatever the model: the brute force knows no gates. */
+  const room = randomMembers({ most: 7 })
+    .map((members) => members.map((member) => bare(member)))
+    .chain((members) =>
+      fc.record({
+        members: fc.constant(members),
+        model: randomModel({ most: 6 }),
+        options: randomOptions(members, { plain: true }),
+        links: fc.option(randomLinks(members), { nil: undefined }),
+        force: fc.option(fc.constant('cluster' as const), { nil: undefined }),
+      }),
+    );
+
+  test('has the fewest hops that brute force finds, and does not fit only where brute force finds nothing', () => {
+    fc.assert(
+      fc.property(room, ({ members, model, options: plain, links, force }) => {
+        const options = {
+          ...plain,
+          ...(links === undefined ? {} : { links }),
+          ...(force === undefined ? {} : { force }),
+        };
+        const result = plan(members, model, options);
+        const { coordinator } = result;
+        const least = force === 'cluster' ? 2 : 1;
+        const reachable = members.filter(({ address }) => !isUnreachable(result, address));
+        const accelerated = reachable.filter((member) => deviceClassOf(member) !== 'cpu');
+        const fewest =
+          fewestByBruteForce(accelerated, model, options, coordinator, least) ??
+          fewestByBruteForce(reachable, model, options, coordinator, least);
+        expect(result.pipelines[0]?.stages.length ?? null).toBe(fewest);
+      }),
+      runs,
+    );
+  });
+
+  test('adds no hop, takes no pipeline and slows no request when a machine of the same class joins', () => {
+    const growing = alikeMembers({ least: 2 }).chain((members) =>
+      fc.record({
+        members: fc.constant(members),
+        model: randomModel({ most: 9 }),
+        options: randomOptions(members, { plain: true }),
+        led: fc.boolean(),
+      }),
+    );
+    fc.assert(
+      fc.property(growing, ({ members, model, options: plain, led }) => {
+        const [newcomer, ...old] = members;
+        if (newcomer === undefined) return;
+        const options = led ? { ...plain, coordinator: old[0]?.address ?? null } : plain;
+        const before = plan(old, model, options);
+        const after = plan(members, model, options);
+        if (before.fit === 'DoesNotFit') return;
+        expect(after.fit).not.toBe('DoesNotFit');
+        expect(after.hops).toBeLessThanOrEqual(before.hops);
+        expect(after.pipelines.length).toBeGreaterThanOrEqual(before.pipelines.length);
+        expect(after.prediction?.tokensPerSecond).toBeGreaterThanOrEqual(
+          (before.prediction?.tokensPerSecond ?? 0) * (1 - 1e-9),
+        );
+      }),
+      runs,
+    );
+  });
+
+  test('never lowers the throughput of a room of like machines when another one joins', () => {
+    const like = fc.record({
+      machine: alikeMembers({ least: 1, most: 1 }),
+      count: fc.integer({ min: 1, max: 12 }),
+      model: randomModel({ most: 12 }),
+      options: randomOptions([], { plain: true }),
+    });
+    fc.assert(
+      fc.property(like, ({ machine: [machine], count, model, options }) => {
+        if (machine === undefined) return;
+        const members = Array.from({ length: count + 1 }, (_, index) => ({ ...machine, address: `m${10 + index}` }));
+        const before = plan(members.slice(0, count), model, options);
+        const after = plan(members, model, options);
+        if (before.fit === 'DoesNotFit') return;
+        expect(after.hops).toBeLessThanOrEqual(before.hops);
+        expect(after.prediction?.tokensPerSecondMany).toBeGreaterThanOrEqual(
+          (before.prediction?.tokensPerSecondMany ?? 0) * (1 - 1e-9),
+        );
+      }),
+      runs,
+    );
+  });
+
+  test('a CPU member never displaces GPUs that hold the model', () => {
+    const mixed = randomMembers({ least: 1, most: 6 }).chain((members) =>
+      fc.record({
+        members: fc.constant(members.filter((member) => deviceClassOf(member) !== 'cpu')),
+        model: randomModel(),
+        options: randomOptions([], { plain: true }),
+        bytes: fc.integer({ min: 1, max: 500 }),
+        address: fc.constantFrom('a', 'm', 'zz'),
+      }),
+    );
+    fc.assert(
+      fc.property(mixed, ({ members, model, options: plain, bytes, address }) => {
+        const options = { ...plain, referenceCommit: 'c1' };
+        const before = plan(members, model, options);
+        // GPUs whose own RAM had to help do not hold the model by themselves.
+        fc.pre(before.pipelines.every(({ stages }) => stages.every(({ plainRamBytes }) => plainRamBytes === 0)));
+        fc.pre(before.fit !== 'DoesNotFit');
+        const cpu: Member = { address, backend: 'Cpu', memoryBytes: bytes * unit, bandwidth: 9e9, build: 'c1' };
+        expect(plan([...members, cpu], model, options).pipelines).toEqual(before.pipelines);
+      }),
+      runs,
+    );
+  });
+
+  test('decides ties by memory, then by address', () => {
+    const tied = alikeMembers({ least: 1 }).chain((members) =>
+      fc.record({ members: fc.constant(members), model: randomModel(), options: randomOptions([], { plain: true }) }),
+    );
+    fc.assert(
+      fc.property(tied, ({ members, model, options }) => {
+        const { pipelines } = plan(members, model, { ...options, coordinator: null });
+        const strongest = [...members].sort(
+          (a, b) => b.memoryBytes - a.memoryBytes || (a.address < b.address ? -1 : 1),
+        );
+        const first = (pipelines[0]?.stages ?? []).map(({ address }) => address).sort();
+        expect(first).toEqual(
+          strongest
+            .slice(0, first.length)
+            .map(({ address }) => address)
+            .sort(),
+        );
+      }),
+      runs,
+    );
+  });
+});
+
+describe('of the plans with the fewest hops', () => {
+  test('takes the one that serves a request soonest', () => {
+    const small = randomMembers({ least: 1, most: 4 })
+      .map((members) => members.map((member) => bare(member)))
+      .chain((members) =>
+        fc.record({
+          members: fc.constant(members),
+          model: randomModel({ most: 5 }),
+          options: randomOptions(members, { plain: true }),
+          links: fc.option(randomLinks(members), { nil: undefined }),
+        }),
+      );
+    fc.assert(
+      fc.property(small, ({ members, model, options: plain, links }) => {
+        const options = { ...plain, ...(links === undefined ? {} : { links }) };
+        const result = plan(members, model, options);
+        const [first] = result.pipelines;
+        if (first === undefined) return;
+        // Every order of every set of as many members is planned as the user's own choice, with every cut but one forbidden.
+        const rival = { ...options, coordinator: result.coordinator, maxReplicas: 1 };
+        for (const chosen of arrangements(members, first.stages.length)) {
+          for (const cutPoints of choices(model.cutPoints, first.stages.length - 1)) {
+            const other = plan(
+              members,
+              { ...model, cutPoints },
+              { ...rival, members: chosen.map(({ address }) => address) },
+            );
+            const isRival =
+              other.pipelines[0]?.stages.length === first.stages.length &&
+              usesPlain(other, members) === usesPlain(result, members);
+            if (!isRival) continue;
+            expect(result.prediction?.tokensPerSecond).toBeGreaterThanOrEqual(
+              (other.prediction?.tokensPerSecond ?? 0) * (1 - 1e-9),
+            );
+          }
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+/** A member that the gates let in, without RAM beside its card. */
+function bare({ paused: _, stale: __, hostMemoryBytes: ___, ...member }: Member): Member {
+  return { ...member, build: 'c1' };
+}
+
+function usesPlain({ pipelines }: Plan, members: readonly Member[]): boolean {
+  const used = new Set(pipelines[0]?.stages.map(({ address }) => address));
+  return members.some((member) => used.has(member.address) && deviceClassOf(member) === 'cpu');
+}
+
+/** All ordered choices of `count` items. */
+function arrangements<T>(items: readonly T[], count: number): T[][] {
+  if (count === 0) return [[]];
+  return items.flatMap((item) =>
+    arrangements(
+      items.filter((other) => other !== item),
+      count - 1,
+    ).map((rest) => [item, ...rest]),
+  );
+}
+
+/** All choices of `count` items in their order. */
+function choices<T>(items: readonly T[], count: number): T[][] {
+  if (count === 0) return [[]];
+  return items.flatMap((item, index) => choices(items.slice(index + 1), count - 1).map((rest) => [item, ...rest]));
+}
+
+function isUnreachable({ rejected }: Plan, address: string): boolean {
+  return rejected.some((each) => each.address === address && each.reason.kind === 'NotDataPlaneReachable');
+}

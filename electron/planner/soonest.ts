@@ -1,0 +1,120 @@
+import { byStrength, type Candidate } from './candidate.ts';
+import type { Cover } from './fewestStages.ts';
+import type { Packing, Stage } from './packing.ts';
+import type { Ring } from './ring.ts';
+import { splitChain } from './splitChain.ts';
+import { stageMs } from './stageMs.ts';
+
+/** Sets of up to this many members are tried in every order. */
+const allOrders = 4;
+/** Predicted times that differ by less are equal. */
+const tolerance = 1e-9;
+
+/**
+ * Of the sets that can hold the model, the members, order and split that compute one token soonest; null for no set. At
+ * most `patience` splits are worked out, the most promising first.
+ */
+export function soonest(
+  found: readonly Cover[],
+  list: readonly Candidate[],
+  packing: Packing,
+  ring: Ring,
+  patience: number,
+): Stage[] | null {
+  const floorMs = readingFloor(list, packing);
+  const weighed = found
+    .map(({ order }) => ({ order, computeMs: floorMs(order), latencyMs: ring.leastLatencyMs(order) }))
+    .sort((a, b) => a.computeMs + a.latencyMs - (b.computeMs + b.latencyMs));
+  let splits = 0;
+  let best: { stages: Stage[]; ms: number } | null = null;
+  const cannotWin = (ms: number) => best !== null && ms >= best.ms * (1 - tolerance);
+  for (const { order, computeMs, latencyMs } of weighed) {
+    if (cannotWin(computeMs + latencyMs)) break;
+    for (const timed of ordersOf(order, list, ring)) {
+      if (cannotWin(computeMs + timed.latencyMs) || splits === patience) break;
+      splits += 1;
+      const chain = timed.order.flatMap((index) => list[index] ?? []);
+      const stages = splitByStrength(chain, packing);
+      if (stages === null) continue;
+      const ms = stages.reduce(
+        (sum, { candidate, start, end }) => sum + stageMs(candidate, packing.costs, start, end, 1),
+        timed.latencyMs,
+      );
+      if (!cannotWin(ms)) best = { stages, ms };
+    }
+  }
+  return best?.stages ?? null;
+}
+
+/** Fills the fastest members of a chain to the brim, of equally fast ones the largest. Null where it has no room. */
+export function splitByStrength(chain: readonly Candidate[], packing: Packing): Stage[] | null {
+  const filled = [...chain].sort(byStrength);
+  const ranks = chain.map((candidate) => filled.indexOf(candidate));
+  return splitChain(chain, packing, {
+    first: (position, start, end) => {
+      const candidate = chain[position];
+      return candidate === undefined ? 0 : stageMs(candidate, packing.costs, start, end, 1);
+    },
+    second: (position, start, end) => (ranks[position] ?? 0) * (end - start),
+  });
+}
+
+/** Tells for a set of members how long reading the model takes at least: the fastest memory filled to the last byte. */
+function readingFloor(list: readonly Candidate[], { costs }: Packing): (members: readonly number[]) => number {
+  const total = costs.read(0, costs.layerCount, 1);
+  const banks = list
+    .flatMap(({ deviceBytes, capacity, speed, hostSpeed }, index) => [
+      { index, speed, bytes: deviceBytes },
+      { index, speed: hostSpeed, bytes: capacity - deviceBytes },
+    ])
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => b.speed - a.speed);
+  return (members) => {
+    let left = total;
+    let ms = 0;
+    let tier = 0;
+    // Equal speeds are summed before they are divided, so that equal sets have equal floors to the last bit.
+    banks.forEach(({ index, speed, bytes }, place) => {
+      if (members.includes(index)) tier += bytes;
+      if (banks[place + 1]?.speed === speed) return;
+      const taken = Math.min(left, tier);
+      ms += (taken / speed) * 1000;
+      left -= taken;
+      tier = 0;
+    });
+    return ms;
+  };
+}
+
+interface TimedOrder {
+  order: readonly number[];
+  latencyMs: number;
+}
+
+/** The orders worth a split, the quickest ring first, and of equal ones the strongest member first. */
+function ordersOf(members: readonly number[], list: readonly Candidate[], ring: Ring): TimedOrder[] {
+  const strongest = [...members].sort((a, b) => {
+    const [left, right] = [list[a], list[b]];
+    return left === undefined || right === undefined ? 0 : byStrength(left, right);
+  });
+  const orders = strongest.length <= allOrders ? permutations(strongest) : [strongest, members];
+  return orders
+    .filter((order) => isRing(order, ring))
+    .map((order) => ({ order, latencyMs: ring.latencyMs(order) }))
+    .sort((a, b) => a.latencyMs - b.latencyMs);
+}
+
+function isRing(order: readonly number[], ring: Ring): boolean {
+  return order.every((member, place) => {
+    const before = order[place - 1];
+    const begins = before === undefined ? ring.mayStart(member) : ring.mayFollow(before, member);
+    return begins && (place < order.length - 1 || ring.mayFinish(member));
+  });
+}
+
+function permutations(items: readonly number[]): number[][] {
+  if (items.length <= 1) return [[...items]];
+  return items.flatMap((item, index) =>
+    permutations([...items.slice(0, index), ...items.slice(index + 1)]).map((rest) => [item, ...rest]),
+  );
+}

@@ -1,0 +1,19 @@
+import type { ModelShape } from '../modelShape.ts';
+
+/** A model of equal layers of one byte each, without KV or anything else, cut anywhere: room never binds. */
+export function roomyModel(layers: number): ModelShape {
+  return {
+    name: 'Tiny',
+    architecture: 'llama',
+    hiddenSize: 8,
+    vocabularySize: 1,
+    contextLength: 1,
+    layers: Array.from({ length: layers }, () => ({ weightBytes: 1, kvBytesPerToken: 0, slidingWindow: null })),
+    embeddingBytes: 0,
+    outputBytes: 0,
+    sharedBytes: 0,
+    tiedBytes: 0,
+    cutPoints: Array.from({ length: layers - 1 }, (_, index) => index + 1),
+    unsplittableReason: null,
+  };
+}
