@@ -22,7 +22,7 @@ export function checkModel(model: ModelShape): void {
   checkNumber(model.embeddingBytes, 'model.embeddingBytes');
   checkNumber(model.outputBytes, 'model.outputBytes');
   checkNumber(model.sharedBytes, 'model.sharedBytes');
-  checkNumber(model.tiedBytes, 'model.tiedBytes', { most: Math.min(model.embeddingBytes, model.outputBytes) });
+  checkOptional(model.tiedBytes, 'model.tiedBytes', { most: Math.min(model.embeddingBytes, model.outputBytes) });
   checkOptional(model.parameters, 'model.parameters', positive);
   checkList(model.layers, 'model.layers');
   const count = model.layers.length;

@@ -71,7 +71,7 @@ const numbers: readonly (readonly [string, ...('zero' | 'missing')[]])[] = [
   ['model.embeddingBytes', 'missing'],
   ['model.outputBytes', 'missing'],
   ['model.sharedBytes', 'missing'],
-  ['model.tiedBytes', 'missing'],
+  ['model.tiedBytes'],
   ['model.parameters', 'zero'],
   ['model.experts.count', 'zero', 'missing'],
   ['model.experts.usedPerToken', 'zero', 'missing'],

@@ -3,7 +3,7 @@ import { deepChain } from './deepChain.ts';
 import { covers, exactLimit } from './fewestStages.ts';
 import type { Packing, Stage } from './packing.ts';
 import { ringOf } from './ring.ts';
-import { soonest, splitByStrength } from './soonest.ts';
+import { soonest, soonestLed } from './soonest.ts';
 
 /** Splits that are compared for each pipeline where the room is too large to compare all. */
 const splitsInLargeRooms = 16;
@@ -12,8 +12,8 @@ const shortlistSize = 8;
 
 /**
  * The pipeline of fewest stages, and of those the one that computes a token soonest. Null where these candidates cannot
- * hold the model. Exact for up to `exactLimit` candidates; a larger room is first narrowed down to its largest and
- * fastest members, which costs no hop where everyone reaches everyone.
+ * hold the model. Exact for up to `exactLimit` candidates. A larger room is first narrowed down to its largest and
+ * fastest members, which costs no hop where everyone reaches everyone; ten stages and more are laid by `deepChain`.
  */
 export function pack(
   candidates: readonly Candidate[],
@@ -26,22 +26,23 @@ export function pack(
   const least = Math.max(limits.least, fewestBySize(ranked, packing));
   if (least > most) return null;
 
-  const list = ranked.length <= exactLimit ? ranked : shortlist(ranked, packing, least);
+  const isWhole = ranked.length <= exactLimit;
+  const list = isWhole ? ranked : shortlist(ranked, packing, least);
   const ring = ringOf(list, packing);
-  const isWhole = list.length === ranked.length;
   const patience = isWhole ? Number.POSITIVE_INFINITY : splitsInLargeRooms;
-  for (let count = least; count <= Math.min(most, list.length); count += 1) {
+  const searched = Math.min(most, isWhole ? exactLimit : exactLimit - 1);
+  for (let count = least; count <= searched; count += 1) {
     const stages = soonest(covers(list, packing, ring, count), list, packing, ring, patience);
     if (stages !== null) return stages;
     if (isWhole || ring.open) continue;
     const chain = deepChain(ranked, packing, ringOf(ranked, packing), count);
-    if (chain !== null) return splitByStrength(chain, packing);
+    if (chain !== null) return soonestLed(chain, ranked, packing);
   }
-  if (isWhole || most <= list.length) return null;
+  if (isWhole || most <= searched) return null;
   const wholeRing = ringOf(ranked, packing);
-  for (let count = Math.max(least, list.length + 1); count <= most; count += 1) {
+  for (let count = Math.max(least, searched + 1); count <= most; count += 1) {
     const chain = deepChain(ranked, packing, wholeRing, count);
-    if (chain !== null) return splitByStrength(chain, packing);
+    if (chain !== null) return soonestLed(chain, ranked, packing);
   }
   return null;
 }
@@ -59,7 +60,7 @@ function fewestBySize(ranked: readonly Candidate[], { costs, reachOf }: Packing)
 /** The members worth an exact search: the largest, which decide the number of stages, the coordinator, the fastest. */
 function shortlist(ranked: readonly Candidate[], { coordinator }: Packing, least: number): Candidate[] {
   const size = Math.min(exactLimit, Math.max(shortlistSize, least + 2));
-  const chosen = new Set(ranked.slice(0, Math.min(exactLimit, Math.max(shortlistSize / 2, least + 1))));
+  const chosen = new Set(ranked.slice(0, Math.min(exactLimit - 1, Math.max(shortlistSize / 2, least + 1))));
   const leader = ranked.find(({ address }) => address === coordinator);
   if (leader !== undefined && chosen.size < size) chosen.add(leader);
   for (const candidate of [...ranked].sort(byStrength)) {

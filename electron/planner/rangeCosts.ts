@@ -60,6 +60,15 @@ function prefixSums(layers: readonly LayerShape[], value: (layer: LayerShape) =>
   return sums;
 }
 
+/** Bytes of all weights, each counted once. */
+export function fileBytes(model: ModelShape): number {
+  const { layers, embeddingBytes, outputBytes, sharedBytes, tiedBytes = 0 } = model;
+  return layers.reduce(
+    (sum, { weightBytes }) => sum + weightBytes,
+    embeddingBytes + outputBytes + sharedBytes - tiedBytes,
+  );
+}
+
 /** Prepares the costs of a model that is served with these settings. */
 export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCosts {
   const layerCount = model.layers.length;
@@ -90,15 +99,14 @@ export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCost
   const everyStage = model.sharedBytes + stepBytes;
   const lastStage = model.outputBytes + logitBytes;
 
-  const allWeights = (weightSums[layerCount] ?? 0) + model.outputBytes;
-  const weightsPerByte = model.parameters === undefined ? 8 / assumedBitsPerWeight : model.parameters / allWeights;
+  const weightsPerByte =
+    model.parameters === undefined ? 8 / assumedBitsPerWeight : model.parameters / fileBytes(model);
   const usedFraction = model.experts ? model.experts.usedPerToken / model.experts.count : 1;
 
   const between = (sums: Float64Array, start: number, end: number) => (sums[end] ?? 0) - (sums[start] ?? 0);
   const activeSums = weightSums.map((bytes, index) => bytes - (1 - usedFraction) * (expertSums[index] ?? 0));
   const readSums = activeSums.map((bytes, index) => bytes + (kvReadSums[index] ?? 0));
   const outputOf = (end: number) => (end === layerCount ? model.outputBytes : 0);
-  const tiedOf = (start: number, end: number) => (start === 0 && end === layerCount ? model.tiedBytes : 0);
 
   return {
     layerCount,
@@ -107,11 +115,10 @@ export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCost
       between(memorySums, start, end) +
       everyStage +
       (start === 0 ? model.embeddingBytes : 0) +
-      (end === layerCount ? lastStage : 0) -
-      tiedOf(start, end),
+      (end === layerCount ? lastStage : 0),
     bytesByKind: (start, end) => ({
       weights: between(weightSums, start, end) + model.sharedBytes,
-      embedding: (start === 0 ? model.embeddingBytes : 0) - tiedOf(start, end),
+      embedding: start === 0 ? model.embeddingBytes : 0,
       output: outputOf(end),
       kv: between(kvSums, start, end),
       compute: stepBytes + (end === layerCount ? logitBytes : 0),

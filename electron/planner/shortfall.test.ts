@@ -95,7 +95,7 @@ function helped(help: Help, members: Member[], model: ModelShape, options: PlanO
           ...model,
           embeddingBytes: shrink(model.embeddingBytes),
           outputBytes: shrink(model.outputBytes),
-          tiedBytes: shrink(model.tiedBytes),
+          tiedBytes: shrink(model.tiedBytes ?? 0),
           layers: model.layers.map((layer) => ({
             ...layer,
             weightBytes: shrink(layer.weightBytes),

@@ -4,7 +4,7 @@ import { leastPart } from './gates.ts';
 import type { Member } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
 import type { Packing } from './packing.ts';
-import type { RangeCosts } from './rangeCosts.ts';
+import { fileBytes, type RangeCosts } from './rangeCosts.ts';
 import type { Settings } from './settings.ts';
 
 /** What a room lacks to serve a model, and what would help. */
@@ -139,10 +139,7 @@ function largestContext(fits: (contextLength: number) => boolean, settings: Sett
 }
 
 function largestQuant(model: ModelShape, fits: (model: ModelShape) => boolean): Help | null {
-  const bytes = model.layers.reduce(
-    (sum, { weightBytes }) => sum + weightBytes,
-    model.embeddingBytes + model.outputBytes,
-  );
+  const bytes = fileBytes(model);
   const choices =
     model.parameters === undefined
       ? Array.from({ length: 19 }, (_, index) => ({ quant: null, fraction: 0.95 - index * 0.05 }))
@@ -159,7 +156,7 @@ function scaled(model: ModelShape, fraction: number): ModelShape {
     ...model,
     embeddingBytes: model.embeddingBytes * fraction,
     outputBytes: model.outputBytes * fraction,
-    tiedBytes: model.tiedBytes * fraction,
+    tiedBytes: (model.tiedBytes ?? 0) * fraction,
     layers: model.layers.map((layer) => ({
       ...layer,
       weightBytes: layer.weightBytes * fraction,

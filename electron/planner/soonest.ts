@@ -1,7 +1,7 @@
-import { byStrength, type Candidate } from './candidate.ts';
+import { byMemory, byStrength, type Candidate } from './candidate.ts';
 import type { Cover } from './fewestStages.ts';
 import type { Packing, Stage } from './packing.ts';
-import type { Ring } from './ring.ts';
+import { type Ring, ringOf } from './ring.ts';
 import { splitChain } from './splitChain.ts';
 import { stageMs } from './stageMs.ts';
 
@@ -36,18 +36,48 @@ export function soonest(
       const chain = timed.order.flatMap((index) => list[index] ?? []);
       const stages = splitByStrength(chain, packing);
       if (stages === null) continue;
-      const ms = stages.reduce(
-        (sum, { candidate, start, end }) => sum + stageMs(candidate, packing.costs, start, end, 1),
-        timed.latencyMs,
-      );
+      const ms = totalMs(stages, packing, timed.latencyMs);
       if (!cannotWin(ms)) best = { stages, ms };
     }
   }
   return best?.stages ?? null;
 }
 
+/**
+ * The soonest split of a chain that was found in a large room: as it is, or with the coordinator in front, where it saves
+ * a way, in the place of the member with the least memory if it is not part of the chain.
+ */
+export function soonestLed(
+  chain: readonly Candidate[],
+  ranked: readonly Candidate[],
+  packing: Packing,
+): Stage[] | null {
+  const leader = ranked.find(({ address }) => address === packing.coordinator);
+  const smallest = [...chain].sort(byMemory).at(-1);
+  const leaves = leader !== undefined && chain.includes(leader) ? leader : smallest;
+  const led = leader === undefined ? [] : [leader, ...chain.filter((candidate) => candidate !== leaves)];
+  const ring = ringOf([...chain, ...led], packing);
+  const orders = [chain.map((_, index) => index), led.map((_, index) => chain.length + index)];
+  let best: { stages: Stage[]; ms: number } | null = null;
+  for (const order of orders) {
+    if (order.length === 0 || !isRing(order, ring)) continue;
+    const stages = splitByStrength(
+      order.flatMap((index) => [...chain, ...led][index] ?? []),
+      packing,
+    );
+    if (stages === null) continue;
+    const ms = totalMs(stages, packing, ring.latencyMs(order));
+    if (best === null || ms < best.ms * (1 - tolerance)) best = { stages, ms };
+  }
+  return best?.stages ?? null;
+}
+
+function totalMs(stages: readonly Stage[], { costs }: Packing, latencyMs: number): number {
+  return stages.reduce((sum, { candidate, start, end }) => sum + stageMs(candidate, costs, start, end, 1), latencyMs);
+}
+
 /** Fills the fastest members of a chain to the brim, of equally fast ones the largest. Null where it has no room. */
-export function splitByStrength(chain: readonly Candidate[], packing: Packing): Stage[] | null {
+function splitByStrength(chain: readonly Candidate[], packing: Packing): Stage[] | null {
   const filled = [...chain].sort(byStrength);
   const ranks = chain.map((candidate) => filled.indexOf(candidate));
   return splitChain(chain, packing, {
