@@ -1,0 +1,16 @@
+/** How often a member tells the others that it lives, ms. */
+export const BEAT_MS = 500;
+/** Silence after which a member is suspect, ms. */
+export const SUSPECT_MS = 1500;
+/** Silence after which a member, or a link, is lost, ms. */
+export const LOST_MS = 3000;
+/** How often time is let pass, ms: as much later may a silence be noticed. */
+export const TICK_MS = 100;
+/** A pause between two events that says that this process did not run, ms; others were not silent meanwhile. */
+export const STALL_MS = 400;
+/** How long a member that starts or wakes looks for a leader before it leads itself, ms. */
+export const SETTLE_MS = 3000;
+/** Wait after the first failed dial, doubled with every further one, ms. */
+export const REDIAL_MIN_MS = 250;
+/** Longest wait between two dials, ms. */
+export const REDIAL_MAX_MS = 2000;

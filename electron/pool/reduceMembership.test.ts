@@ -1,0 +1,368 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { SimulatedPool } from './testing/simulatedPool.ts';
+
+/** A pool of members a, b, c ... in which `a` leads. */
+function formedPool(size: number, seed = 1): SimulatedPool {
+  const pool = new SimulatedPool('abcdefgh'.slice(0, size).split(''), seed);
+  pool.card('a', { shareBytes: 9 });
+  pool.start().run(5000);
+  expect(pool.leaderFor()).toBe('a');
+  return pool;
+}
+
+const seeds = fc.integer({ min: 1, max: 2 ** 31 });
+
+describe('coming together', () => {
+  test('members that start together agree on the first in rank within a second, without a second leader', () => {
+    const pool = new SimulatedPool(['a', 'b', 'c']);
+    pool.card('c', { pinned: true });
+    pool.card('b', { shareBytes: 5 });
+    pool.start();
+    pool.runUntil(() => pool.leaderFor() === 'c', 1000);
+    expect(pool.history.every(({ coordinator }) => coordinator === 'c')).toBe(true);
+    expect(pool.viewOf('a').members.map(({ id, state }) => `${id} ${state}`)).toEqual([
+      'a alive',
+      'b alive',
+      'c alive',
+    ]);
+  });
+
+  test('a member alone in its pool leads at once, one whose pool is out of reach after it has looked', () => {
+    const alone = new SimulatedPool(['a']).start();
+    expect(alone.runUntil(() => alone.leaderFor() === 'a', 500)).toBeLessThan(100);
+    const early = new SimulatedPool(['a', 'b']).start('a');
+    expect(early.runUntil(() => early.leaderFor(['a']) === 'a', 4000)).toBeGreaterThanOrEqual(2900);
+  });
+
+  test('a newcomer of higher rank, a pin and a slider depose nobody', () => {
+    const pool = formedPool(3);
+    const { epoch } = pool.viewOf('a');
+    pool.join('z');
+    pool.card('z', { pinned: true, shareBytes: 1000 });
+    pool.card('a', { shareBytes: 0 });
+    pool.run(10_000);
+    expect(pool.leaderFor()).toBe('a');
+    expect(pool.viewOf('z')).toMatchObject({ epoch });
+  });
+
+  test('a newcomer is not shown as alive what the others have lost', () => {
+    const pool = formedPool(3);
+    pool.kill('b');
+    pool.run(2000);
+    pool.join('z');
+    pool.runUntil(() => pool.livenessOf('c', 'z') === 'alive', 1000);
+    expect(pool.livenessOf('b', 'z')).toBe('lost');
+    pool.run(5000);
+    expect(pool.losses.filter(({ by }) => by === 'z')).toEqual([]);
+  });
+
+  test('a removed member is nobody, and its pool goes on', () => {
+    const pool = formedPool(3);
+    pool.remove('a');
+    pool.runUntil(() => pool.leaderFor() === 'b', 1000);
+    expect(pool.viewOf('c').members.map(({ id }) => id)).toEqual(['b', 'c']);
+  });
+});
+
+describe('loss', () => {
+  test('a process that ends is lost within a second, one that hangs or is cut off within 3.5, and the next one leads', () => {
+    fc.assert(
+      fc.property(seeds, fc.constantFrom('kill', 'stop', 'cut'), (seed, how) => {
+        const pool = formedPool(4, seed);
+        pool.weather.delayMs = 20;
+        pool.run(seed % 700);
+        if (how === 'kill') pool.kill('a');
+        if (how === 'stop') pool.stop('a', 60_000);
+        if (how === 'cut') pool.split(['a']);
+        const others = ['b', 'c', 'd'];
+        const lost = pool.runUntil(() => others.every((by) => pool.livenessOf('a', by) === 'lost'), 5000);
+        const elected = pool.runUntil(() => pool.leaderFor(others) === 'b', 5000);
+        expect(lost).toBeLessThanOrEqual(how === 'kill' ? 1000 : 3500);
+        expect(lost + elected).toBeLessThanOrEqual(4000);
+        expect(pool.viewOf('b').epoch).toEqual({ counter: 2, coordinator: 'b' });
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('silence is suspect before it is a loss', () => {
+    const pool = formedPool(2);
+    pool.cut('a', 'b');
+    const suspect = pool.runUntil(() => pool.livenessOf('b', 'a') === 'suspect', 3000);
+    const lost = pool.runUntil(() => pool.livenessOf('b', 'a') === 'lost', 3000);
+    expect(suspect).toBeGreaterThanOrEqual(1000);
+    expect(lost).toBeGreaterThanOrEqual(1400);
+  });
+
+  test('a broken connection that can be made again is no loss, nor is one that others vouch for', () => {
+    const pool = formedPool(3);
+    pool.reset('a', 'b');
+    pool.run(5000);
+    expect(pool.losses).toEqual([]);
+    pool.cut('a', 'b');
+    pool.reset('a', 'b');
+    pool.run(20_000);
+    expect(pool.losses).toEqual([]);
+    expect(pool.leaderFor()).toBe('a');
+  });
+
+  test('a member that somebody in between declares dead is back by what others say', () => {
+    const pool = formedPool(4);
+    pool.refuse('b', 'c');
+    pool.runUntil(() => pool.livenessOf('c', 'b') === 'lost', 500);
+    pool.runUntil(() => pool.livenessOf('c', 'b') === 'alive', 2000);
+    const count = pool.losses.length;
+    pool.run(20_000);
+    expect(pool.losses).toHaveLength(count);
+    expect(pool.leaderFor()).toBe('a');
+  });
+
+  test('progress on the data plane counts as life, but not of a process that is gone', () => {
+    const pool = formedPool(2);
+    pool.cut('a', 'b');
+    for (let step = 0; step < 10; step += 1) {
+      pool.run(1000);
+      pool.progress('a', 'b');
+    }
+    expect(pool.livenessOf('b', 'a')).toBe('alive');
+    expect(pool.livenessOf('a', 'b')).toBe('lost');
+
+    const other = formedPool(2);
+    other.kill('b');
+    other.run(100);
+    other.progress('a', 'b');
+    other.run(100);
+    expect(other.livenessOf('b', 'a')).toBe('lost');
+  });
+
+  test('a goodbye is no loss; the leader that says it is followed at once', () => {
+    const pool = formedPool(3);
+    pool.leave('a');
+    pool.runUntil(() => pool.leaderFor(['b', 'c']) === 'b', 200);
+    pool.run(10_000);
+    expect(pool.livenessOf('a', 'b')).toBe('left');
+    expect(pool.losses).toEqual([]);
+    pool.restart('a');
+    pool.runUntil(() => pool.livenessOf('a', 'c') === 'alive', 1000);
+    expect(pool.leaderFor()).toBe('b');
+  });
+
+  test('a leader that abstains hands over, unless nobody else is there', () => {
+    const pool = formedPool(2);
+    pool.card('a', { abstains: true });
+    pool.runUntil(() => pool.leaderFor() === 'b', 500);
+    pool.kill('b');
+    pool.runUntil(() => pool.leaderFor() === 'a', 1000);
+  });
+});
+
+describe('coming back', () => {
+  test('a restart is one member with a higher incarnation, whether anybody noticed or not', () => {
+    for (const awayMs of [0, 300, 10_000]) {
+      const pool = formedPool(3);
+      const before = pool.viewOf('b').members.find(({ id }) => id === 'c')?.incarnation ?? 0;
+      if (awayMs > 0) pool.kill('c');
+      pool.run(awayMs);
+      pool.restart('c');
+      pool.run(2500);
+      const { members } = pool.viewOf('b');
+      expect(members.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+      expect(members.find(({ id }) => id === 'c')).toMatchObject({ state: 'alive', incarnation: before + 1 });
+      expect(pool.leaderFor()).toBe('a');
+    }
+  });
+
+  test('a leader that restarts leads only by a new epoch', () => {
+    const pool = formedPool(3);
+    pool.restart('a');
+    pool.runUntil(() => pool.leaderFor() === 'a' && pool.viewOf('b').epoch?.counter === 2, 4000);
+  });
+
+  test('a member whose disk was put back is believed again', () => {
+    const pool = formedPool(3);
+    for (let start = 0; start < 5; start += 1) pool.restart('c');
+    pool.run(3000);
+    pool.wipe('c');
+    pool.restart('c');
+    pool.runUntil(() => pool.livenessOf('c', 'a') === 'alive' && pool.leaderFor() === 'a', 2000);
+    pool.run(5000);
+    expect(pool.cloneReports('c')).toBe(0);
+    expect(pool.livenessOf('c', 'b')).toBe('alive');
+  });
+
+  test('a lid closed for ten minutes is a loss for the others only, and it is back in no time', () => {
+    const pool = formedPool(3);
+    pool.sleep('b', 600_000);
+    pool.run(600_000);
+    expect(pool.livenessOf('b', 'a')).toBe('lost');
+    const { epoch } = pool.viewOf('a');
+    pool.runUntil(() => ['a', 'c'].every((by) => pool.livenessOf('b', by) === 'alive'), 1000);
+    pool.run(10_000);
+    expect(pool.losses.filter(({ by }) => by === 'b')).toEqual([]);
+    expect(pool.viewOf('b')).toMatchObject({ coordinator: 'a', epoch });
+  });
+
+  test('a leader that slept follows the one that was elected meanwhile', () => {
+    for (const how of ['sleep', 'stop'] as const) {
+      const pool = formedPool(3);
+      pool[how]('a', 30_000);
+      pool.run(30_000);
+      pool.runUntil(() => pool.leaderFor() === 'b', 1500);
+      pool.run(10_000);
+      expect(pool.leaderFor()).toBe('b');
+      expect(pool.losses.filter(({ by }) => by === 'a')).toEqual([]);
+    }
+  });
+
+  test('two processes with one id are told apart, the younger one knows it', () => {
+    const pool = formedPool(3);
+    const clone = pool.clone('c');
+    pool.run(5000);
+    expect(pool.cloneReports('c')).toBeGreaterThan(0);
+    expect(clone.clones).toBeGreaterThan(0);
+    expect(pool.viewOf('a').members).toHaveLength(3);
+  });
+});
+
+describe('two halves', () => {
+  test('each half has a leader; once healed the higher epoch leads, and nobody who stayed was deposed on the way', () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const pool = formedPool(5, seed);
+        pool.split(['a', 'b']);
+        pool.runUntil(() => pool.leaderFor(['a', 'b']) === 'a' && pool.leaderFor(['c', 'd', 'e']) === 'c', 4500);
+        pool.run(20_000);
+        expect(pool.history.filter(({ at, id }) => at > 5000 && (id === 'a' || id === 'b'))).toEqual([]);
+        const epoch = pool.viewOf('c').epoch;
+        expect(epoch).toEqual({ counter: 2, coordinator: 'c' });
+        pool.healAll();
+        pool.runUntil(() => pool.leaderFor() === 'c', 6000);
+        pool.run(5000);
+        expect(pool.viewOf('a')).toMatchObject({ coordinator: 'c', epoch });
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test('a leader whose other half has lost its own goes on, above the epoch of that half', () => {
+    const pool = formedPool(4);
+    pool.split(['a', 'b']);
+    pool.run(8000);
+    pool.kill('c');
+    pool.run(50);
+    pool.healAll();
+    pool.run(10_000);
+    const { coordinator, epoch } = pool.viewOf('a');
+    expect(pool.leaderFor()).toBe(coordinator);
+    expect(epoch?.counter).toBeGreaterThan(2);
+  });
+});
+
+describe('whatever happens', () => {
+  const ids = ['a', 'b', 'c', 'd', 'e'];
+  const member = fc.constantFrom(...ids);
+  const ms = fc.integer({ min: 100, max: 8000 });
+  const fault = fc.oneof(
+    fc.record({ type: fc.constantFrom('cut' as const, 'heal' as const, 'reset' as const), a: member, b: member }),
+    fc.record({ type: fc.constant('split' as const), half: fc.subarray(ids, { minLength: 1, maxLength: 4 }) }),
+    fc.record({ type: fc.constantFrom('kill' as const, 'restart' as const, 'leave' as const), a: member }),
+    fc.record({ type: fc.constantFrom('stop' as const, 'sleep' as const), a: member, ms }),
+    fc.record({ type: fc.constant('card' as const), a: member, pinned: fc.boolean(), abstains: fc.boolean() }),
+    fc.record({ type: fc.constant('healAll' as const) }),
+  );
+  type Fault = typeof fault extends fc.Arbitrary<infer T> ? T : never;
+
+  function strike(pool: SimulatedPool, what: Fault): void {
+    const runs = (id: string): boolean => pool.running().includes(id);
+    switch (what.type) {
+      case 'cut':
+      case 'heal':
+        pool[what.type](what.a, what.b);
+        break;
+      case 'reset':
+        if (what.a !== what.b && runs(what.a) && runs(what.b)) pool.reset(what.a, what.b);
+        break;
+      case 'split':
+        pool.split(what.half);
+        break;
+      case 'kill':
+      case 'restart':
+      case 'leave':
+        pool[what.type](what.a);
+        break;
+      case 'stop':
+      case 'sleep':
+        pool[what.type](what.a, what.ms);
+        break;
+      case 'card':
+        pool.card(what.a, { pinned: what.pinned, abstains: what.abstains });
+        break;
+      case 'healAll':
+        pool.healAll();
+    }
+  }
+
+  test('once it is over every connected part has one leader, the same view, and keeps both; no epoch ever goes back', () => {
+    const weather = fc.record({
+      delayMs: fc.integer({ min: 1, max: 120 }),
+      loss: fc.double({ min: 0, max: 0.3, noNaN: true }),
+      repeat: fc.double({ min: 0, max: 0.3, noNaN: true }),
+    });
+    const story = fc.array(fc.record({ waitMs: fc.integer({ min: 0, max: 4000 }), what: fault }), { maxLength: 14 });
+    fc.assert(
+      fc.property(seeds, weather, story, (seed, conditions, steps) => {
+        const pool = new SimulatedPool(ids, seed).start();
+        Object.assign(pool.weather, conditions);
+        for (const { waitMs, what } of steps) {
+          pool.run(waitMs);
+          strike(pool, what);
+        }
+        pool.weather.loss = 0;
+        pool.run(8000).run(12_000);
+        const settled = pool.history.length;
+        pool.run(5000);
+        expect(pool.history.length).toBe(settled);
+        for (const component of pool.components()) {
+          const leader = pool.leaderFor(component);
+          expect(component).toContain(leader);
+          for (const by of component) {
+            expect(pool.viewOf(by).epoch).toEqual(pool.viewOf(component[0] ?? '').epoch);
+            expect(pool.viewOf(by).members.map(({ id }) => id)).toEqual(ids);
+            for (const id of ids) {
+              const allowed = component.includes(id) ? ['alive', 'suspect'] : ['lost', 'left'];
+              expect(allowed, `${id} as ${by} sees it`).toContain(pool.livenessOf(id, by));
+            }
+          }
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('slow, repeated and overtaking messages, restarts and sliders make no healthy member lost, and depose no leader', () => {
+    const calm = fc.oneof(
+      fc.record({ type: fc.constant('restart' as const), a: fc.constantFrom('b', 'c', 'd') }),
+      fc.record({ type: fc.constant('stop' as const), a: member, ms: fc.integer({ min: 100, max: 700 }) }),
+      fc.record({ type: fc.constant('reset' as const), a: member, b: member }),
+      fc.record({ type: fc.constant('card' as const), a: member, pinned: fc.boolean(), abstains: fc.constant(false) }),
+    );
+    const story = fc.array(fc.record({ waitMs: fc.integer({ min: 300, max: 3000 }), what: calm }), { maxLength: 12 });
+    fc.assert(
+      fc.property(seeds, story, (seed, steps) => {
+        const pool = formedPool(5, seed);
+        Object.assign(pool.weather, { delayMs: 250, repeat: 0.3 });
+        const { epoch } = pool.viewOf('a');
+        for (const { waitMs, what } of steps) {
+          pool.run(waitMs);
+          strike(pool, what);
+        }
+        pool.run(5000);
+        const restarted = new Set(steps.flatMap(({ what }) => (what.type === 'restart' ? [what.a] : [])));
+        expect(pool.losses.filter(({ lost }) => !restarted.has(lost as 'b'))).toEqual([]);
+        for (const id of ids) expect(pool.viewOf(id)).toMatchObject({ coordinator: 'a', epoch });
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
