@@ -4,7 +4,7 @@ import type { ChannelOptions } from '@grpc/grpc-js';
 export const MAX_MESSAGE_BYTES = 72 * 1024 * 1024;
 
 /** Bytes that may be under way to a client; grpc-js has no such setting for what a server receives. */
-export const FLOW_CONTROL_WINDOW_BYTES = 8 * 1024 * 1024;
+const FLOW_CONTROL_WINDOW_BYTES = 8 * 1024 * 1024;
 
 /** For both ends: a peer that hangs without closing its connection is found out within three seconds. */
 export const commonOptions = {
