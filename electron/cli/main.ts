@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { demoCommand } from './demo.ts';
+import { planCommand } from './plan.ts';
 
 /** The `roomful` command. Errors are one line on stderr; the exit code is 0 only on success. */
 async function main(): Promise<void> {
   const program = new Command('roomful')
     .description('Every GPU in the room, one inference engine.')
-    .addCommand(demoCommand());
+    .addCommand(demoCommand())
+    .addCommand(planCommand());
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({ outputError: () => {} });
   }

@@ -4,7 +4,7 @@ import { checkChoice, checkFlag, checkList, checkNumber, checkObject, checkText,
 import type { Fit } from './fitOf.ts';
 import type { RejectionReason } from './gates.ts';
 import { InvalidInput } from './invalidInput.ts';
-import { type Backend, backends, deviceClassOf, type Member, reachabilities } from './member.ts';
+import { type Backend, backendNamed, backends, deviceClassOf, type Member, reachabilities } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
 import { type PlannedPipeline, planWith } from './plan.ts';
 import { policies } from './planOptions.ts';
@@ -73,7 +73,7 @@ export function compactPlan(params: unknown): CompactPlan {
       ...(input.user_forced === true ? { force: 'cluster' as const } : {}),
       ...(input.force_single === true ? { force: 'single' as const } : {}),
     }),
-    computeBuffers: false,
+    weightsOnly: true,
   };
   const plan = planWith(members, model, settings);
   const layerBytes = model.layers[0]?.weightBytes ?? 0;
@@ -166,10 +166,8 @@ function membersOf(value: unknown): Member[] {
   });
 }
 
-/** Backends are known in any spelling of their letters: `CUDA`, `Cuda`, `cuda`. */
 function backendOf(value: unknown, field: string): Backend {
-  const wanted = typeof value === 'string' ? value.toLowerCase() : value;
-  const known = backends.find((backend) => backend.toLowerCase() === wanted) ?? value;
+  const known = (typeof value === 'string' ? backendNamed(value) : undefined) ?? value;
   checkChoice(known, backends, field);
   return known;
 }

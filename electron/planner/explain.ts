@@ -1,167 +1,158 @@
+import type { Assignment } from './assign.ts';
 import { formatBytes } from './formatBytes.ts';
-import type { RejectionReason } from './gates.ts';
-import { deviceClassOf, type Member } from './member.ts';
+import { helpText } from './helpText.ts';
+import type { Member } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
 import type { Plan, PlannedPipeline } from './plan.ts';
-import { rangeCosts } from './rangeCosts.ts';
+import { reasonText } from './reasonText.ts';
 import type { Settings } from './settings.ts';
-import type { Help } from './shortfall.ts';
 import { totalOf } from './stageBytes.ts';
 
+/** What a plan was made from. */
+export interface PlanOrigin {
+  members: readonly Member[];
+  model: ModelShape;
+  settings: Settings;
+  assignment: Assignment;
+}
+
+type Facts = Omit<Plan, 'explain'>;
+type NameOf = (address: string) => string;
+
 /** One plain line for each decision of a plan, in the order in which they were taken. */
-export function explain(
-  plan: Omit<Plan, 'explain'>,
-  members: readonly Member[],
-  model: ModelShape,
-  settings: Settings,
-): string[] {
-  const names = new Map(members.map(({ address, name }) => [address, name ?? address]));
-  const nameOf = (address: string) => names.get(address) ?? address;
-  const lines = [
-    needLine(model, settings),
+export function explain(plan: Facts, origin: PlanOrigin): string[] {
+  const names = new Map(origin.members.map(({ address, name }) => [address, name ?? address]));
+  const nameOf: NameOf = (address) => names.get(address) ?? address;
+  const [first, ...others] = plan.pipelines;
+  return [
+    needLine(origin),
     ...plan.rejected.map(({ address, reason }) => `${nameOf(address)} is left out: ${reasonText(reason)}.`),
-    ...choiceLines(plan, nameOf, members, model, settings),
+    ...(first === undefined
+      ? failureLines(plan, origin, nameOf)
+      : [...firstLines(plan, first, origin, nameOf), ...otherLines(plan, others, origin, nameOf)]),
+    ...predictionLines(plan, origin, nameOf),
   ];
-  const { prediction } = plan;
-  if (prediction !== null) lines.push(predictionLine(plan, prediction, settings));
+}
+
+function needLine({ model, settings, assignment }: PlanOrigin): string {
+  const { costs } = assignment.packing;
+  const bytes = costs.bytesByKind(0, costs.layerCount);
+  const { weights, embedding, output, kv, compute } = bytes;
+  const layers = plural(costs.layerCount, 'layer');
+  if (kv + compute === 0) return `${model.name} takes ${formatBytes(totalOf(bytes))} in ${layers}.`;
+  return (
+    `${model.name} takes ${formatBytes(totalOf(bytes))}: ${formatBytes(weights + embedding + output)} weights in ` +
+    `${layers}, ${formatBytes(kv)} KV cache for ${settings.contextLength} tokens over ${plural(settings.slots, 'slot')}, ` +
+    `${formatBytes(compute)} buffers.`
+  );
+}
+
+function firstLines(plan: Facts, first: PlannedPipeline, origin: PlanOrigin, nameOf: NameOf): string[] {
+  const { model, settings, assignment } = origin;
+  const lines: string[] = [];
+  const [stage] = first.stages;
+  if (first.hops === 0 && stage !== undefined) {
+    lines.push(`${nameOf(stage.address)} holds all of it, so no token crosses the network.`);
+    if (model.unsplittableReason !== null) lines.push(`The model stays whole: ${model.unsplittableReason}.`);
+  } else {
+    lines.push(
+      plan.fit === 'ClusterForced'
+        ? 'One member would do, but a cluster was asked for.'
+        : `No member can hold it alone${largestText(assignment, nameOf)}.`,
+      settings.policy === 'proportional'
+        ? `Everyone takes layers by memory: ${sharesText(first, nameOf)}. That is ${plural(first.hops, 'hop')}.`
+        : `${settings.members === null ? 'The strongest are filled first' : 'In your order'}: ` +
+            `${sharesText(first, nameOf)}. That is ${plural(first.hops, 'hop')}, the fewest possible.`,
+    );
+  }
+  const spilled = first.stages.reduce((sum, { plainRamBytes }) => sum + plainRamBytes, 0);
+  const onCpu = first.stages.some(({ address }) =>
+    assignment.usable.some((candidate) => candidate.address === address && candidate.deviceClass === 'cpu'),
+  );
+  if ((spilled > 0 || onCpu) && settings.plainRam === 'last-resort' && settings.policy === 'hop-minimal') {
+    lines.push('Plain RAM is used, which is slow: GPUs and unified memory alone cannot hold the model.');
+  }
   return lines;
 }
 
-function needLine(model: ModelShape, settings: Settings): string {
-  const { weights, embedding, output, kv, compute } = rangeCosts(model, settings).bytesByKind(0, model.layers.length);
-  const total = totalOf({ weights, embedding, output, kv, compute });
-  const extra =
-    kv + compute > 0
-      ? `, ${formatBytes(kv)} KV cache for ${settings.contextLength} tokens, ${formatBytes(compute)} buffers`
-      : '';
-  return `${model.name} takes ${formatBytes(total)}: ${formatBytes(weights + embedding + output)} weights in ${model.layers.length} layers${extra}.`;
+function largestText({ usable }: Assignment, nameOf: NameOf): string {
+  const [largest] = usable;
+  return largest === undefined
+    ? ''
+    : `; the largest, ${nameOf(largest.address)}, has room for ${formatBytes(largest.capacity)}`;
 }
 
-/** Why a member holds no layer, as the rest of a sentence. */
-export function reasonText(reason: RejectionReason): string {
-  switch (reason.kind) {
-    case 'Excluded':
-      return 'you chose others';
-    case 'Paused':
-      return 'sharing is paused there';
-    case 'Stale':
-      return 'it has not been heard of lately';
-    case 'BuildMismatch':
-      return `it runs llama.cpp ${reason.found}, the pool runs ${reason.expected}`;
-    case 'NotDataPlaneReachable':
-      return reason.reachability === 'RelayOnly'
-        ? 'it is reached only through a relay, and activations need a direct connection'
-        : 'no direct connection leads there and back, and activations need one';
-    case 'InsufficientMemory':
-      return `it shares ${formatBytes(reason.offered)}, the smallest part needs ${formatBytes(reason.needed)}`;
-    case 'TooManyMembers':
-      return `${reason.members} members are more than the ${reason.parts} parts that the model can be cut into`;
-  }
-}
-
-type NameOf = (address: string) => string;
-
-function choiceLines(
-  plan: Omit<Plan, 'explain'>,
+function otherLines(
+  plan: Facts,
+  others: readonly PlannedPipeline[],
+  { settings }: PlanOrigin,
   nameOf: NameOf,
-  members: readonly Member[],
-  model: ModelShape,
-  settings: Settings,
 ): string[] {
-  const [first, ...others] = plan.pipelines;
-  if (first === undefined) return failureLines(plan, nameOf, model, settings);
-  const lines = [...firstLines(plan, first, nameOf, settings)];
-  const usedClasses = new Set(
-    first.stages.flatMap(({ address }) => members.filter((member) => member.address === address).map(deviceClassOf)),
+  const lines = others.map(
+    (pipeline, index) => `Pipeline ${index + 2} adds throughput: ${sharesText(pipeline, nameOf)}.`,
   );
-  if (usedClasses.has('cpu') && settings.plainRam === 'last-resort' && settings.policy === 'hop-minimal') {
-    lines.push('Plain RAM is used because the model fits no other way; it is slow.');
-  }
-  if (model.unsplittableReason !== null) lines.push(`The model stays whole: ${model.unsplittableReason}.`);
-  others.forEach((pipeline, index) => {
-    lines.push(`Pipeline ${index + 2}: ${shareText(pipeline, nameOf)}. Spare machines buy throughput, not depth.`);
-  });
-  if (settings.replicas !== null && plan.pipelines.length < Math.min(settings.replicas, settings.maxReplicas)) {
-    lines.push(`${settings.replicas} pipelines were asked for, the members suffice for ${plan.pipelines.length}.`);
+  const { replicas } = settings;
+  if (replicas !== null && plan.pipelines.length < Math.min(replicas, settings.maxReplicas)) {
+    lines.push(`${plural(replicas, 'pipeline')} asked for; the members suffice for ${plan.pipelines.length}.`);
   }
   if (plan.spare.length > 0) lines.push(`Not needed: ${plan.spare.map(nameOf).join(', ')}.`);
   return lines;
 }
 
-function firstLines(plan: Omit<Plan, 'explain'>, first: PlannedPipeline, nameOf: NameOf, settings: Settings): string[] {
-  const [stage] = first.stages;
-  if (first.hops === 0 && stage !== undefined) {
-    return [`${nameOf(stage.address)} holds all layers, so no token crosses the network.`];
-  }
-  const hops = `${first.hops} ${first.hops === 1 ? 'hop' : 'hops'}`;
-  const why =
-    plan.fit === 'ClusterForced'
-      ? 'One member would do, but a cluster was asked for.'
-      : 'No single member can hold it.';
-  const how =
-    settings.policy === 'proportional'
-      ? `Each takes layers by its memory: ${shareText(first, nameOf)}; ${hops}.`
-      : `The strongest are filled first: ${shareText(first, nameOf)}; ${hops}, the fewest possible.`;
-  return [why, how];
-}
-
-function shareText(pipeline: PlannedPipeline, nameOf: NameOf): string {
-  return pipeline.stages
-    .map(({ address, startLayer, endLayer }) => `${nameOf(address)} ${startLayer} to ${endLayer - 1}`)
+function sharesText({ stages }: PlannedPipeline, nameOf: NameOf): string {
+  return stages
+    .map(({ address, startLayer, endLayer }) => {
+      const layers = endLayer - startLayer === 1 ? `layer ${startLayer}` : `layers ${startLayer} to ${endLayer - 1}`;
+      return `${nameOf(address)} ${layers}`;
+    })
     .join(', ');
 }
 
-function predictionLine(
-  plan: Omit<Plan, 'explain'>,
-  { tokensPerSecond, tokensPerSecondMany, firstTokenMs, promptTokens }: NonNullable<Plan['prediction']>,
-  settings: Settings,
-): string {
-  const all = settings.slots * plan.pipelines.length;
-  return (
-    `Predicted: ${speed(tokensPerSecond)} tokens/s for one request, ${speed(tokensPerSecondMany)} for ${all} at once; ` +
-    `first token after ${seconds(firstTokenMs)} for a prompt of ${promptTokens} tokens.`
-  );
+function failureLines(plan: Facts, { model, settings, assignment }: PlanOrigin, nameOf: NameOf): string[] {
+  const { missingBytes, help } = plan.shortfall ?? { missingBytes: 0, help: [] };
+  const lines: string[] = [];
+  const isWhole = assignment.packing.costs.boundaries.length === 2;
+  if (model.unsplittableReason !== null) lines.push(`The model must stay whole: ${model.unsplittableReason}.`);
+  if (settings.force === 'single') lines.push('One member was to hold all of it.');
+  if (settings.force === 'cluster') lines.push('At least two members were to hold it.');
+  if (missingBytes > 0) lines.push(`It does not fit: room for ${formatBytes(missingBytes)} is missing.`);
+  else if (settings.force === 'cluster' && isWhole) lines.push('It cannot be cut, so it cannot be a cluster.');
+  else lines.push('There is memory enough, but no ring of direct connections joins the members that have it.');
+  return [...lines, ...help.map((each) => helpText(each, nameOf))];
+}
+
+function predictionLines(plan: Facts, { members, settings }: PlanOrigin, nameOf: NameOf): string[] {
+  const { prediction } = plan;
+  const [first] = plan.pipelines;
+  if (prediction === null || first === undefined || settings.weightsOnly) return [];
+  const { entryMs, exitMs, hops } = first.prediction;
+  const networkMs = hops.reduce((sum, { ms }) => sum + ms, entryMs + exitMs);
+  const onNetwork = networkMs > 0 ? `, ${milliseconds(networkMs)} of it on the network` : '';
+  const lines = [
+    `Predicted: ${speed(prediction.tokensPerSecond)} tokens/s for one request ` +
+      `(${milliseconds(1000 / prediction.tokensPerSecond)} a token${onNetwork}), ` +
+      `${speed(prediction.tokensPerSecondMany)} for ${settings.slots * plan.pipelines.length} at once; first token of a ` +
+      `${prediction.promptTokens}-token prompt after ${milliseconds(prediction.firstTokenMs)}.`,
+  ];
+  const guessed = first.stages.filter(({ address }) => {
+    const isMeasured = settings.measured.some((stage) => stage.address === address);
+    return !isMeasured && members.some((member) => member.address === address && member.bandwidth === undefined);
+  });
+  if (guessed.length > 0) {
+    lines.push(`The speed of ${guessed.map(({ address }) => nameOf(address)).join(', ')} is guessed, not measured.`);
+  }
+  return lines;
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function speed(tokensPerSecond: number): string {
-  return tokensPerSecond >= 100 ? tokensPerSecond.toFixed(0) : tokensPerSecond.toFixed(1);
+  return tokensPerSecond.toFixed(tokensPerSecond < 99.95 ? 1 : 0);
 }
 
-function seconds(ms: number): string {
-  return ms >= 1000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.ceil(ms)} ms`;
-}
-
-function failureLines(plan: Omit<Plan, 'explain'>, nameOf: NameOf, model: ModelShape, settings: Settings): string[] {
-  const { missingBytes, help } = plan.shortfall ?? { missingBytes: 0, help: [] };
-  const lines: string[] = [];
-  if (model.unsplittableReason !== null) lines.push(`The model must stay whole: ${model.unsplittableReason}.`);
-  else if (settings.force === 'single') lines.push('One member was to hold it all, and none can.');
-  else if (settings.force === 'cluster') lines.push('A cluster of at least two members was asked for.');
-  lines.push(
-    missingBytes > 0
-      ? `It does not fit: ${formatBytes(missingBytes)} are missing.`
-      : 'Memory would suffice, but no ring of direct connections joins the members that hold it.',
-  );
-  return [...lines, ...help.map((each) => `${helpText(each, nameOf)} would help.`)];
-}
-
-function helpText(help: Help, nameOf: NameOf): string {
-  switch (help.kind) {
-    case 'AnotherMember':
-      return `Another member that shares ${formatBytes(help.memoryBytes)}`;
-    case 'MoreMemory':
-      return `${formatBytes(help.memoryBytes)} shared by ${nameOf(help.address)}`;
-    case 'SmallerContext':
-      return `A context of ${help.contextLength} tokens`;
-    case 'SmallerKvType':
-      return `A KV cache of type ${help.kvType}`;
-    case 'SmallerQuant':
-      return help.quant === null
-        ? `A quant of ${Math.floor(help.fraction * 100)} % of the size`
-        : `A smaller quant, ${help.quant} (${Math.floor(help.fraction * 100)} % of the size),`;
-    case 'PlainRam':
-      return 'Plain RAM';
-    case 'ForceNothing':
-      return 'Leaving the number of members to the planner';
-  }
+function milliseconds(ms: number): string {
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${ms.toFixed(ms < 9.95 ? 1 : 0)} ms`;
 }

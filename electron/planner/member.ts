@@ -13,6 +13,11 @@ export const backends: readonly Backend[] = [
   'Cpu',
 ];
 
+/** The backend of this name, in any case: `CUDA`, `Cuda` and `cuda` are one. */
+export function backendNamed(name: string): Backend | undefined {
+  return backends.find((backend) => backend.toLowerCase() === name.toLowerCase());
+}
+
 /** Where a member's shared memory lies: on a graphics card, in memory that GPU and CPU share, or in plain RAM. */
 export type DeviceClass = 'gpu' | 'unified' | 'cpu';
 

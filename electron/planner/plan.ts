@@ -101,7 +101,7 @@ export function planWith(members: readonly Member[], model: ModelShape, settings
     prediction: first === undefined ? null : total(pipelines, first),
     runMode: first?.runMode ?? null,
   };
-  return { ...facts, explain: explain(facts, members, model, settings) };
+  return { ...facts, explain: explain(facts, { members, model, settings, assignment }) };
 }
 
 function pipelineOf(

@@ -90,12 +90,10 @@ export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCost
   );
   const memorySums = weightSums.map((bytes, index) => bytes + (kvSums[index] ?? 0));
 
-  const stepBytes = settings.computeBuffers
-    ? settings.batch * (computeRows * model.hiddenSize + padded(settings.contextLength)) * 4
-    : 0;
-  const logitBytes = settings.computeBuffers
-    ? settings.slots * (settings.draft.tokens + 1) * model.vocabularySize * 4
-    : 0;
+  const stepBytes = settings.weightsOnly
+    ? 0
+    : settings.batch * (computeRows * model.hiddenSize + padded(settings.contextLength)) * 4;
+  const logitBytes = settings.weightsOnly ? 0 : settings.slots * (settings.draft.tokens + 1) * model.vocabularySize * 4;
   const everyStage = model.sharedBytes + stepBytes;
   const lastStage = model.outputBytes + logitBytes;
 

@@ -11,8 +11,8 @@ export interface CostSettings {
   draft: { bytes: number; tokens: number };
   engineHostBytes: number;
   headroom: number;
-  /** False leaves compute buffers out: the compact form counts weights alone. */
-  computeBuffers: boolean;
+  /** The compact form counts weights alone, and knows no speeds. */
+  weightsOnly: boolean;
 }
 
 /** The options with every default filled in. */
@@ -45,7 +45,7 @@ export function settingsOf(model: ModelShape, options: PlanOptions): Settings {
     draft: options.draft ?? { bytes: 0, tokens: 0 },
     engineHostBytes: options.engineHostBytes ?? 64 * 1024 * 1024,
     headroom: options.headroom ?? 0.05,
-    computeBuffers: true,
+    weightsOnly: false,
     policy: options.policy ?? 'hop-minimal',
     force: options.force ?? null,
     members: options.members ?? null,

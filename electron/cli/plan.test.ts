@@ -1,0 +1,216 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { planCommand } from './plan.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const demo = join(root, 'resources', 'demo', 'demo.gguf');
+const folder = mkdtempSync(join(tmpdir(), 'roomful-plan-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function fileWith(value: unknown): string {
+  files += 1;
+  const path = join(folder, `${files}.json`);
+  writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value));
+  return path;
+}
+
+/** What the command prints. */
+async function printed(...args: string[]): Promise<string> {
+  const chunks: string[] = [];
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    chunks.push(String(chunk));
+    return true;
+  });
+  try {
+    await planCommand().exitOverride().parseAsync(args, { from: 'user' });
+  } finally {
+    write.mockRestore();
+  }
+  return chunks.join('');
+}
+
+const gb = (address: string, size: number, more: object = {}) => ({
+  address,
+  vram_gb: size,
+  backend: 'Cuda',
+  llama_commit: 'c1',
+  ...more,
+});
+
+interface Case {
+  name: string;
+  params: {
+    model: unknown;
+    members: unknown;
+    user_forced: boolean;
+    policy?: string;
+    reference_commit?: string;
+  };
+  expect: Record<string, unknown> & { pipelines?: number; missing_gb?: number };
+}
+
+describe('a compact shape', () => {
+  const { cases }: { cases: Case[] } = JSON.parse(
+    readFileSync(join(root, 'electron', 'planner', 'scenarios', 'compact.json'), 'utf8'),
+  );
+
+  test.each(cases)('$name is answered as JSON', async ({ params, expect: expected }) => {
+    const { pipelines, missing_gb: _, ...rest } = expected;
+    const flags = [
+      ...(params.policy === undefined ? [] : ['--policy', params.policy]),
+      ...(params.reference_commit === undefined ? [] : ['--reference-commit', params.reference_commit]),
+      ...(params.user_forced ? ['--force', 'cluster'] : []),
+    ];
+    const files = ['--model', fileWith(params.model), '--members', fileWith(params.members)];
+    const answer = JSON.parse(await printed(...files, ...flags, '--json'));
+    expect(answer).toMatchObject(rest);
+    if (pipelines !== undefined) expect(answer.pipelines).toHaveLength(pipelines);
+  });
+
+  test('the same plan as a table', async () => {
+    const shape = fileWith({ layers: 80, hidden_dim: 8192, total_vram_gb: 140 });
+    const members = fileWith([gb('a1', 80), gb('b2', 80)]);
+    expect(await printed('--model', shape, '--members', members)).toBe(
+      [
+        'ClusterRequired, 1 hop',
+        '',
+        'member  layers',
+        '------  ------',
+        'a1        0-39',
+        'b2       40-79',
+        '',
+        '- The model takes 140.0 GB in 80 layers.',
+        '- No member can hold it alone; the largest, a1, has room for 80.0 GB.',
+        '- Everyone takes layers by memory: a1 layers 0 to 39, b2 layers 40 to 79. That is 1 hop.',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('one member, where one is forced', async () => {
+    const shape = fileWith({ layers: 40, hidden_dim: 8, total_vram_gb: 40 });
+    const members = fileWith([gb('a1', 24), gb('b2', 24)]);
+    const answer = JSON.parse(await printed('--model', shape, '--members', members, '--force', 'single', '--json'));
+    expect(answer).toMatchObject({ fit: 'DoesNotFit', stages: [] });
+  });
+});
+
+describe('a GGUF', () => {
+  const members = () => fileWith({ members: [gb('a1', 0.03, { name: 'ada' }), gb('b2', 0.03)], coordinator: 'b2' });
+
+  test('is planned from its header, fewest hops first', async () => {
+    const answer = JSON.parse(await printed('--model', demo, '--members', members(), '--json'));
+    expect(answer).toMatchObject({ fit: 'DoesNotFit', policy: 'hop-minimal', coordinator: 'b2' });
+    expect(answer.shortfall.missingBytes).toBeGreaterThan(0);
+    const smaller = ['--context', '64', '--slots', '2', '--json'];
+    const fits = JSON.parse(await printed('--model', demo, '--members', members(), ...smaller));
+    expect(fits).toMatchObject({ fit: 'RunLocal', pipelines: [{ stages: [{ startLayer: 0, endLayer: 12 }] }, {}] });
+  });
+
+  test('is a table that names the members', async () => {
+    const small = ['--context', '64', '--slots', '2', '--force', 'cluster', '--policy', 'proportional'];
+    const table = await printed('--model', demo, '--members', members(), ...small);
+    expect(table).toMatch(/^ClusterForced, 1 hop\n\nCluster: pipeline-parallel across 2 nodes/);
+    expect(table).toMatch(/\nada +0-5 /);
+    expect(table).toMatch(/- One member would do, but a cluster was asked for\./);
+    expect(table).toMatch(/- Predicted: \d/);
+  });
+});
+
+describe('a full shape', () => {
+  test('is planned like a GGUF, with members as the planner spells them', async () => {
+    const layer = { weightBytes: 1e9, kvBytesPerToken: 4096 };
+    const shape = {
+      name: 'Shape',
+      hiddenSize: 4096,
+      vocabularySize: 32_000,
+      contextLength: 4096,
+      layers: Array.from({ length: 8 }, () => layer),
+      embeddingBytes: 1e8,
+      outputBytes: 1e8,
+      cutPoints: [2, 4, 6],
+    };
+    const members = [
+      { address: 'a1', memoryBytes: 6e9, backend: 'Metal', build: 'c1', bandwidth: 4e11 },
+      { address: 'b2', memoryBytes: 6e9, backend: 'Cuda', build: 'c1' },
+    ];
+    const links = [{ from: 'a1', to: 'b2', rttMs: 2, bytesPerSecond: 1e8 }];
+    const args = ['--model', fileWith(shape), '--members', fileWith({ members, links }), '--json'];
+    const answer = JSON.parse(await printed(...args));
+    expect(answer).toMatchObject({ fit: 'ClusterRequired', hops: 1, runMode: { kind: 'Pipeline' } });
+    for (const { startLayer } of answer.pipelines[0].stages) expect([0, 2, 4, 6]).toContain(startLayer);
+  });
+});
+
+describe('bad input is one line that names it', () => {
+  const shape = fileWith({ layers: 4, hidden_dim: 8, total_vram_gb: 10 });
+  const members = fileWith([gb('a1', 8)]);
+
+  test.each([
+    {
+      what: 'a missing file',
+      args: ['--model', 'nowhere.json', '--members', members],
+      line: /nowhere\.json does not exist/,
+    },
+    { what: 'no JSON', args: ['--model', fileWith('{'), '--members', members], line: /is not JSON: / },
+    { what: 'no GGUF', args: ['--model', join(root, 'LICENSE'), '--members', members], line: /LICENSE is not a GGUF/ },
+    {
+      what: 'a shape without layers',
+      args: ['--model', fileWith({ layers: 0, hidden_dim: 8, total_vram_gb: 1 }), '--members', members],
+      line: /model\.layers must be at least 1/,
+    },
+    {
+      what: 'a full shape without sizes',
+      args: ['--model', fileWith({ layers: [{}] }), '--members', members],
+      line: /hiddenSize: /,
+    },
+    {
+      what: 'a member without memory',
+      args: ['--model', shape, '--members', fileWith([gb('a1', 0)])],
+      line: /members\[0\]\.vram_gb: /,
+    },
+    {
+      what: 'an unknown backend',
+      args: ['--model', shape, '--members', fileWith([gb('a1', 4, { backend: 'Abacus' })])],
+      line: /members\[0\]\.backend: no backend is called Abacus/,
+    },
+    {
+      what: 'one address twice',
+      args: ['--model', shape, '--members', fileWith([gb('a1', 4), gb('a1', 4)])],
+      line: /members\[1\]\.address is a1, which members\[0\] has/,
+    },
+    {
+      what: 'an unknown coordinator',
+      args: ['--model', demo, '--members', fileWith({ members: [gb('a1', 4)], coordinator: 'zz' })],
+      line: /options\.coordinator is zz/,
+    },
+  ])('$what', async ({ args, line }) => {
+    const error = await printed(...args).then(
+      () => null,
+      (cause: unknown) => cause,
+    );
+    expect(error instanceof Error && error.message).toMatch(line);
+    expect(error instanceof Error && error.message).not.toContain('\n');
+  });
+
+  test('the process ends with 1 and says it on stderr, and with 0 for every answer', () => {
+    const run = (...args: string[]) =>
+      spawnSync(process.execPath, [join(root, 'dist', 'electron', 'cli', 'main.js'), 'plan', ...args], {
+        encoding: 'utf8',
+      });
+    const bad = run('--model', shape, '--members', fileWith([gb('a1', -1)]));
+    expect(bad.stderr).toMatch(/^roomful: .*members\[0\]\.vram_gb: .*\n$/);
+    expect({ status: bad.status, stdout: bad.stdout }).toEqual({ status: 1, stdout: '' });
+    const tooLarge = run('--model', shape, '--members', members, '--context', '9');
+    expect(tooLarge.stderr).toBe(
+      'roomful: a compact shape has no KV cache, so --context and --slots change nothing.\n',
+    );
+    expect(tooLarge.stdout).toMatch(/^DoesNotFit\n/);
+    expect(tooLarge.status).toBe(0);
+  });
+});

@@ -1,0 +1,96 @@
+import { Command, Option } from 'commander';
+import { servingSizes } from '../pipeline/servingSizes.ts';
+import { compactPlan } from '../planner/compactPlan.ts';
+import { plan } from '../planner/plan.ts';
+import { type Force, forces, type Policy, policies } from '../planner/planOptions.ts';
+import { wholeNumber } from './demoOptions.ts';
+import { type CompactShape, readPlanModel } from './planModel.ts';
+import { type PlanRoom, readPlanRoom } from './planRoom.ts';
+import { compactTable, planTable } from './planTable.ts';
+
+interface PlanFlags {
+  model: string;
+  members: string;
+  policy?: Policy;
+  force?: Force;
+  referenceCommit?: string;
+  context?: number;
+  slots?: number;
+  json?: boolean;
+}
+
+/**
+ * `roomful plan`: where the layers of a model would go in a room, and why; nothing is served and nobody is asked.
+ *
+ * The model is a GGUF, of which only the header is read, or a SHAPE.json: a full `ModelShape`, or the compact `{"layers": 80,
+ * "hidden_dim": 8192, "total_vram_gb": 140}`, for which `--json` prints the compact plan (`fit, forms_cluster,
+ * activation_bytes_per_token, stages[address, start_layer, end_layer inclusive]` and more). MEMBERS.json is a list such as
+ * `[{"address": "a1", "vram_gb": 24, "backend": "Cuda", "llama_commit": "c1"}]`; see `readPlanRoom`.
+ *
+ * The exit code is 0 whenever there is an answer, and `DoesNotFit` is one; bad input is one line on stderr and exit code 1.
+ */
+export function planCommand(): Command {
+  return new Command('plan')
+    .description('where the layers of a model would go, and why')
+    .requiredOption('--model <file>', 'a GGUF, or a SHAPE.json')
+    .requiredOption('--members <file>', 'a MEMBERS.json')
+    .addOption(
+      new Option('--policy <policy>', 'hop-minimal, or proportional (the default for a compact shape)').choices(
+        policies,
+      ),
+    )
+    .addOption(new Option('--force <how>', 'one member only, or at least two').choices(forces))
+    .option('--reference-commit <commit>', 'the llama.cpp build that members must run')
+    .option('--context <tokens>', 'context of one request', wholeNumber(1, 100_000_000))
+    .option('--slots <n>', 'requests at once', wholeNumber(1, 65_536))
+    .option('--json', 'the plan as JSON')
+    .action(runPlan);
+}
+
+async function runPlan(flags: PlanFlags): Promise<void> {
+  const [model, room] = await Promise.all([readPlanModel(flags.model), readPlanRoom(flags.members)]);
+  const show = (value: object, table: string) =>
+    process.stdout.write(flags.json ? `${JSON.stringify(value, null, 2)}\n` : table);
+  if (model.form === 'compact') {
+    if (flags.context !== undefined || flags.slots !== undefined) {
+      process.stderr.write('roomful: a compact shape has no KV cache, so --context and --slots change nothing.\n');
+    }
+    const decided = compactPlan(compactParams(model.shape, room, flags));
+    show(decided, compactTable(decided));
+    return;
+  }
+  const { contextLength, slots, batch, kvType } = servingSizes(model.shape, {
+    contextLength: flags.context,
+    slots: flags.slots,
+  });
+  const decided = plan(room.members, model.shape, {
+    contextLength,
+    slots,
+    batch,
+    kvType,
+    policy: flags.policy,
+    force: flags.force,
+    referenceCommit: flags.referenceCommit,
+    links: room.links,
+    coordinator: room.coordinator,
+  });
+  show(decided, planTable(decided, room.members));
+}
+
+function compactParams(model: CompactShape, { members, coordinator }: PlanRoom, flags: PlanFlags): object {
+  return {
+    model,
+    members: members.map(({ address, memoryBytes, backend, build, reachability }) => ({
+      address,
+      vram_gb: memoryBytes / 1e9,
+      backend,
+      llama_commit: build,
+      reachability,
+    })),
+    policy: flags.policy,
+    user_forced: flags.force === 'cluster',
+    force_single: flags.force === 'single',
+    reference_commit: flags.referenceCommit,
+    head: coordinator,
+  };
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { backendNamed, deviceClasses, type Member, reachabilities } from '../planner/member.ts';
+import type { Link } from '../planner/planOptions.ts';
+import { parseJsonFile } from './parseJsonFile.ts';
+
+/** The members of a MEMBERS.json. */
+export interface PlanRoom {
+  members: Member[];
+  links: Link[];
+  coordinator: string | undefined;
+}
+
+const backend = z.string().transform((name, context) => {
+  const known = backendNamed(name);
+  if (known !== undefined) return known;
+  context.issues.push({ code: 'custom', input: name, message: `no backend is called ${name}` });
+  return z.NEVER;
+});
+const text = z.string().min(1);
+const amount = z.number().positive();
+const common = {
+  address: text,
+  name: text.optional(),
+  backend,
+  deviceClass: z.enum(deviceClasses).optional(),
+  reachability: z.enum(reachabilities).optional(),
+  paused: z.boolean().optional(),
+  stale: z.boolean().optional(),
+};
+
+/** A member as scripts spell it: GB where the planner has bytes. */
+const scriptMember = z
+  .object({
+    ...common,
+    vram_gb: amount,
+    llama_commit: text,
+    host_memory_gb: z.number().nonnegative().optional(),
+    bandwidth_gb_s: amount.optional(),
+  })
+  .transform(({ vram_gb: memory, llama_commit: build, host_memory_gb: host, bandwidth_gb_s: speed, ...rest }) => ({
+    ...rest,
+    build,
+    memoryBytes: Math.round(memory * 1e9),
+    hostMemoryBytes: host === undefined ? undefined : Math.round(host * 1e9),
+    bandwidth: speed === undefined ? undefined : speed * 1e9,
+  }));
+
+/** A member as the planner spells it. */
+const plannerMember = z.object({
+  ...common,
+  memoryBytes: amount,
+  build: text,
+  hostMemoryBytes: z.number().nonnegative().optional(),
+  bandwidth: amount.optional(),
+  hostBandwidth: amount.optional(),
+  flops: amount.optional(),
+  headroomBytes: z.number().nonnegative().optional(),
+});
+
+const link = z.object({
+  from: text,
+  to: text,
+  rttMs: z.number().nonnegative().optional(),
+  bytesPerSecond: amount.optional(),
+  reachability: z.enum(reachabilities).optional(),
+});
+
+const isPlannerMember = (value: unknown) => typeof value === 'object' && value !== null && 'memoryBytes' in value;
+const member = z.unknown().transform((value, context): Member => {
+  const parsed = (isPlannerMember(value) ? plannerMember : scriptMember).safeParse(value);
+  if (parsed.success) return parsed.data;
+  context.issues.push(...parsed.error.issues.map((issue) => ({ ...issue, code: 'custom' as const, input: value })));
+  return z.NEVER;
+});
+
+const room = z.preprocess(
+  (value) => (Array.isArray(value) ? { members: value } : value),
+  z.object({ members: z.array(member), links: z.array(link).default([]), coordinator: text.optional() }),
+);
+
+/**
+ * Reads a MEMBERS.json: a list of members, or `{members, links?, coordinator?}`. A member is spelt as scripts do (`address`,
+ * `vram_gb`, `backend`, `llama_commit`; if wanted `reachability`, `name`, `bandwidth_gb_s`, `host_memory_gb`) or as the
+ * planner does (`Member`, in bytes); other fields are ignored. Throws an error of one line that names file and field.
+ */
+export async function readPlanRoom(path: string): Promise<PlanRoom> {
+  const { members, links, coordinator } = await parseJsonFile(path, room);
+  return { members, links, coordinator };
+}
