@@ -55,15 +55,15 @@ describe('unload', () => {
   it('runs what is queued first and refuses what comes later', async () => {
     const stage = await addon.loadStage(demoOptions(long), () => undefined);
     const order: string[] = [];
-    const queued = [stage.decode(step(300)), stage.truncate(0, 10)];
-    const drained = Promise.all(queued).then(() => order.push('drained'));
+    const decoded = stage.decode(step(300)).then(() => order.push('decoded'));
+    const truncated = stage.truncate(0, 10).then(() => order.push('truncated'));
     const unloaded = stage.unload().then(() => order.push('unloaded'));
     const late = [stage.decode(step(1)), stage.closeSlot(0), stage.truncate(0, 0), stage.copyPrefix(0, 1, 0)];
     for (const promise of [...late, stage.unload()]) await expect(promise).rejects.toEqual(failure('Unloaded'));
     expect(() => stage.memory()).toThrow(failure('Unloaded'));
     stage.cancel();
-    await Promise.all([drained, unloaded]);
-    expect(order).toEqual(['drained', 'unloaded']);
+    await Promise.all([decoded, truncated, unloaded]);
+    expect(order).toEqual(['decoded', 'truncated', 'unloaded']);
   });
 });
 
@@ -103,12 +103,14 @@ describe('loading', () => {
 });
 
 describe('the end of a process', () => {
-  it.each(['everything', 'idle', 'exitWhileComputing', 'exitWhileLoading', 'drop', 'worker'])(
-    'is clean: %s',
-    async (scenario) => {
-      expect(await runScenario(scenario)).toEqual({ exit: 0, output: '' });
-    },
-  );
+  it.each(['everything', 'idle', 'drop', 'worker'])('is clean: %s', async (scenario) => {
+    expect(await runScenario(scenario)).toEqual({ exit: 0, output: '' });
+  });
+
+  // A thread that still computed would meet destroyed objects of llama.cpp, though not every time.
+  it.each(['exitWhileComputing', 'exitWhileLoading'])('is clean, often: %s', { repeats: 4 }, async (scenario) => {
+    expect(await runScenario(scenario)).toEqual({ exit: 0, output: '' });
+  });
 
   it('comes with that of its parent, event loop blocked or not', async () => {
     const parent = spawn(process.execPath, scenarioArguments('parent'), { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -1,3 +1,5 @@
+import type { EmbeddingTable } from '../gguf/embeddingTable.ts';
+
 /** The typed surface of native/: what the C++ addon exports. Only this folder loads it. */
 
 /** A device as the ggml backends report it; bytes. */
@@ -11,21 +13,6 @@ export interface NativeDevice {
 }
 
 export type StageRole = 'whole' | 'first' | 'middle' | 'last';
-
-/** Where the rows of the token embedding lie, for the first stage, which looks them up itself. */
-export interface EmbeddingTable {
-  path: string;
-  /** Byte offset of row 0 in the file. */
-  offset: number;
-  /** ggml type id. */
-  type: number;
-  /** Vocabulary size. */
-  rows: number;
-  /** n_embd. */
-  columns: number;
-  /** Every row is multiplied by this; 1 for most architectures. */
-  scale: number;
-}
 
 /**
  * Flash attention is off on the CPU (a slot's result would otherwise depend on its neighbours), on with a q8_0 cache,

@@ -28,7 +28,8 @@ bool fitsF16(std::span<const std::byte> values) {
 
 }  // namespace
 
-void widenActivations(const LlamaApi& api, ActivationFormat format, std::span<const std::byte> from, std::span<float> to) {
+void widenActivations(const LlamaApi& api, ActivationFormat format, std::span<const std::byte> from,
+                      std::span<float> to) {
   if (format == ActivationFormat::F32) {
     std::memcpy(to.data(), from.data(), to.size_bytes());
     return;

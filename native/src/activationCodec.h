@@ -8,7 +8,8 @@
 namespace roomful {
 
 /** Converts activations as they came over the wire, aligned or not, straight into llama.cpp's input. */
-void widenActivations(const LlamaApi& api, ActivationFormat format, std::span<const std::byte> from, std::span<float> to);
+void widenActivations(const LlamaApi& api, ActivationFormat format, std::span<const std::byte> from,
+                      std::span<float> to);
 
 /**
  * Converts f32 values to f16 in place, into the first half of the same bytes. When f16 cannot hold one of them (not

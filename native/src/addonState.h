@@ -19,13 +19,16 @@ class AddonState {
 
   static AddonState& of(Napi::Env env) { return *env.GetInstanceData<AddonState>(); }
 
-  /** A new runner, owned here until it has ended. */
-  std::shared_ptr<StageRunner> startRunner();
+  /** A new runner, owned here until it has ended. Fails after close(). */
+  Outcome<std::shared_ptr<StageRunner>> startRunner();
 
-  /** A thread for work that belongs to no stage. */
-  ComputeThread& background();
+  /** A thread for work that belongs to no stage. Fails after close(). */
+  Outcome<ComputeThread*> background();
 
-  /** Ends every thread. Called while the environment still stands, so that no thread outlives what it reports to. */
+  /**
+   * Ends every thread. Called while the environment still stands, so that no thread outlives what it reports to, and
+   * before the process exits, which destroys the static objects of llama.cpp under a thread that computes.
+   */
   void close();
 
   JsLoop loop;
@@ -36,6 +39,7 @@ class AddonState {
  private:
   std::set<std::shared_ptr<StageRunner>> runners_;
   std::optional<ComputeThread> background_;
+  bool closed_ = false;
 };
 
 }  // namespace roomful

@@ -2,8 +2,6 @@
 
 namespace roomful {
 
-ComputeThread::ComputeThread() : thread_([this] { run(); }) {}
-
 bool ComputeThread::push(Job job) {
   {
     const std::lock_guard lock(mutex_);

@@ -13,7 +13,7 @@ class ComputeThread {
  public:
   using Job = std::function<void()>;
 
-  ComputeThread();
+  ComputeThread() : thread_([this] { run(); }) {}
   ~ComputeThread() { join(); }
   ComputeThread(const ComputeThread&) = delete;
   ComputeThread& operator=(const ComputeThread&) = delete;

@@ -75,7 +75,7 @@
 
 namespace roomful {
 
-/** The C functions of llama.cpp and ggml, resolved from prebuilt libraries of the release that the headers belong to. */
+/** The C functions of llama.cpp and ggml, resolved from prebuilt libraries of the release of the headers. */
 struct LlamaApi {
 #define ROOMFUL_MEMBER(name) decltype(&::name) name = nullptr;
   ROOMFUL_LLAMA_SYMBOLS(ROOMFUL_MEMBER)

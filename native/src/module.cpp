@@ -5,6 +5,7 @@
 #include "devices.h"
 #include "jsError.h"
 #include "parentWatch.h"
+#include "sharedLibrary.h"
 #include "stageObject.h"
 #include "vocabularyObject.h"
 
@@ -24,7 +25,8 @@ Napi::Value devices(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const LlamaApi* api = LlamaApi::opened();
   if (!api) return thrown(env, {FailureCode::LibraryMissing, "open() was not called"});
-  const auto found = contained(FailureCode::LoadFailed, [&]() -> Outcome<std::vector<Device>> { return listDevices(*api); });
+  using Devices = Outcome<std::vector<Device>>;
+  const auto found = contained(FailureCode::LoadFailed, [&]() -> Devices { return listDevices(*api); });
   if (!found.ok()) return thrown(env, found.failure());
   Napi::Array array = Napi::Array::New(env, found.value().size());
   for (uint32_t i = 0; i < found.value().size(); i++) {
@@ -49,6 +51,7 @@ Napi::Value watchParent(const Napi::CallbackInfo& info) {
 }
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  keepThisLibraryLoaded();
   auto state = std::make_unique<AddonState>(env);
   state->stageClass = Napi::Persistent(StageObject::define(env));
   state->vocabularyClass = Napi::Persistent(VocabularyObject::define(env));
@@ -56,6 +59,11 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   env.SetInstanceData(state.release());
   // After the state's own hook for its thread-safe function: hooks run last in, first out.
   env.AddCleanupHook([owned] { owned->close(); });
+  // process.exit() in the main thread runs no such hooks.
+  const Napi::Object process = env.Global().Get("process").As<Napi::Object>();
+  const auto close = [owned](const Napi::CallbackInfo&) { owned->close(); };
+  process.Get("once").As<Napi::Function>().Call(
+      process, {Napi::String::New(env, "exit"), Napi::Function::New(env, close, "closeRoomful")});
 
   exports.Set("open", Napi::Function::New<open>(env, "open"));
   exports.Set("devices", Napi::Function::New<devices>(env, "devices"));

@@ -35,8 +35,9 @@ SharedLibrary::SharedLibrary(void* handle) : handle_(handle, closeHandle) {}
 
 Outcome<SharedLibrary> SharedLibrary::open(const std::filesystem::path& path) {
 #ifdef _WIN32
-  // The siblings of the library (ggml, the CUDA runtime) lie in its own folder, which Windows does not search by default.
-  void* handle = LoadLibraryExW(path.c_str(), nullptr, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
+  // The siblings of the library (ggml, the CUDA runtime) lie in its own folder, where Windows does not look by default.
+  constexpr DWORD kSearch = LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS;
+  void* handle = LoadLibraryExW(path.c_str(), nullptr, kSearch);
 #else
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 #endif
@@ -51,6 +52,18 @@ void* SharedLibrary::find(const char* symbol) const {
   return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(handle_.get()), symbol));
 #else
   return dlsym(handle_.get(), symbol);
+#endif
+}
+
+void keepThisLibraryLoaded() {
+#ifdef _WIN32
+  HMODULE self = nullptr;
+  GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
+                     reinterpret_cast<LPCWSTR>(&keepThisLibraryLoaded), &self);
+#else
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<void*>(&keepThisLibraryLoaded), &self) == 0) return;
+  dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 #endif
 }
 

@@ -12,6 +12,10 @@ namespace {
 
 Failure bad(std::string message) { return {FailureCode::BadArgument, std::move(message)}; }
 
+Failure notGenerative(const std::string& path) {
+  return {FailureCode::LoadFailed, "'" + path + "' is not a model that generates text from text"};
+}
+
 bool reportProgress(float fraction, void* progress) { return (*static_cast<const LoadProgress*>(progress))(fraction); }
 
 /** The devices that a model may use, ending with null: none keeps everything on the CPU, null is llama.cpp's choice. */
@@ -34,8 +38,8 @@ int32_t positionsPerRow(const LlamaApi& api, const llama_model* model) {
 
 }  // namespace
 
-Outcome<std::unique_ptr<Stage>> Stage::load(const LlamaApi& api, const StageOptions& options, const LoadProgress& progress,
-                                            CancelQuestion isCancelled) {
+Outcome<std::unique_ptr<Stage>> Stage::load(const LlamaApi& api, const StageOptions& options,
+                                            const LoadProgress& progress, CancelQuestion isCancelled) {
   const LogCapture log;
   Outcome<std::vector<ggml_backend_dev_t>> devices = devicesFor(api, options);
   if (!devices.ok()) return devices.failure();
@@ -93,7 +97,7 @@ Status Stage::checkModel() const {
     return bad(file + " has a head and cannot be a first or middle stage");
   }
   if (api_.llama_model_has_encoder(model_.get()) || !api_.llama_model_has_decoder(model_.get())) {
-    return Failure{FailureCode::LoadFailed, file + " is not a model that generates text from text"};
+    return notGenerative(options_.path);
   }
   if (options_.role != Role::Whole && api_.llama_model_n_embd_inp(model_.get()) != embeddingLength_) {
     return Failure{FailureCode::LoadFailed, file + " has layers of different widths and cannot be a stage"};
@@ -139,7 +143,7 @@ Status Stage::openContext() {
     return Failure{FailureCode::LoadFailed, "'" + options_.path + "' was loaded, but cannot be run"};
   }
   kv_ = api_.llama_get_memory(context_.get());
-  if (!kv_) return Failure{FailureCode::LoadFailed, "'" + options_.path + "' is not a model that generates text from text"};
+  if (!kv_) return notGenerative(options_.path);
   batchLimit_ = api_.llama_n_batch(context_.get());
   const bool takesText = options_.role == Role::Whole;
   batch_.emplace(batchLimit_, takesText ? 0 : embeddingLength_, takesText ? 1 : positionsPerRow(api_, model_.get()));
@@ -152,10 +156,9 @@ void Stage::attachThreads() {
   if (options_.threads == 1) return;
   ggml_backend_dev_t cpu = api_.ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
   ggml_backend_reg_t backend = api_.ggml_backend_dev_backend_reg(cpu);
-  const auto create = reinterpret_cast<decltype(&ggml_threadpool_new)>(
-      api_.ggml_backend_reg_get_proc_address(backend, "ggml_threadpool_new"));
-  const auto release =
-      reinterpret_cast<FreeThreadpool::Function>(api_.ggml_backend_reg_get_proc_address(backend, "ggml_threadpool_free"));
+  const auto find = [&](const char* name) { return api_.ggml_backend_reg_get_proc_address(backend, name); };
+  const auto create = reinterpret_cast<decltype(&ggml_threadpool_new)>(find("ggml_threadpool_new"));
+  const auto release = reinterpret_cast<FreeThreadpool::Function>(find("ggml_threadpool_free"));
   if (!create || !release) return;
   ggml_threadpool_params params = api_.ggml_threadpool_params_default(options_.threads);
   // Sleeping between steps rather than spinning: other stages and the member need the cores meanwhile.
@@ -207,8 +210,8 @@ Status Stage::checkStep(const Step& step) const {
                  " tokens, but the run starts at position " + std::to_string(run.start));
     }
     if (takesTokens(options_.role)) {
-      const auto outside =
-          std::find_if(run.tokens.begin(), run.tokens.end(), [&](int32_t token) { return token < 0 || token >= vocabulary; });
+      const auto isOutside = [&](int32_t token) { return token < 0 || token >= vocabulary; };
+      const auto outside = std::find_if(run.tokens.begin(), run.tokens.end(), isOutside);
       if (outside != run.tokens.end()) {
         return bad("token " + std::to_string(*outside) + " is not in the vocabulary of " + std::to_string(vocabulary));
       }
@@ -255,9 +258,9 @@ Status Stage::giveOutput(const Step& step, StepResult& result) {
   if (!written.ok()) return written.failure();
   const size_t values = step.tokenCount * static_cast<size_t>(embeddingLength_);
   if (written.value() != values * sizeof(float)) {
-    return Failure{FailureCode::DecodeFailed, "the last layer gave " + std::to_string(written.value()) + " bytes, not " +
-                                                  std::to_string(values * sizeof(float)) +
-                                                  "; this architecture may not be cut"};
+    return Failure{FailureCode::DecodeFailed,
+                   "the last layer gave " + std::to_string(written.value()) + " bytes, not " +
+                       std::to_string(values * sizeof(float)) + "; this architecture may not be cut"};
   }
   const bool narrow =
       step.outputFormat == ActivationFormat::F16 && narrowActivations(api_, step.output.first(values * sizeof(float)));

@@ -47,8 +47,8 @@ class Stage {
   struct Key {};
 
  public:
-  static Outcome<std::unique_ptr<Stage>> load(const LlamaApi& api, const StageOptions& options, const LoadProgress& progress,
-                                              CancelQuestion isCancelled);
+  static Outcome<std::unique_ptr<Stage>> load(const LlamaApi& api, const StageOptions& options,
+                                              const LoadProgress& progress, CancelQuestion isCancelled);
 
   Stage(Key, const LlamaApi& api, const StageOptions& options, ModelPointer model, CancelQuestion isCancelled);
 

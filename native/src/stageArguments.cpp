@@ -44,7 +44,9 @@ Run readRun(ArgumentReader& reader, const StepLimits& limits) {
     ArgumentReader sampling = reader.object("sampling");
     run.sampling = readSampling(sampling);
     reader.include(sampling);
-    if (!samplesTokens(limits.role)) reader.reject("asks for a token, which only the last stage or a whole model gives");
+    if (!samplesTokens(limits.role)) {
+      reader.reject("asks for a token, which only a last stage or a whole model gives");
+    }
     if (run.tokens.empty()) reader.reject("asks for a token after no tokens");
   }
   return run;
@@ -59,7 +61,8 @@ Outcome<StageOptions> readStageOptions(const LlamaApi& api, const Napi::Value& v
   options.role = static_cast<Role>(reader.oneOf("role", kRoles));
   options.layers = static_cast<int32_t>(reader.integer("layers", 1, 1 << 16));
   options.contextLength = static_cast<uint32_t>(reader.integer("contextLength", 1, kLongestContext));
-  options.slots = static_cast<int32_t>(reader.integer("slots", 1, static_cast<int64_t>(api.llama_max_parallel_sequences())));
+  const auto mostSlots = static_cast<int64_t>(api.llama_max_parallel_sequences());
+  options.slots = static_cast<int32_t>(reader.integer("slots", 1, mostSlots));
   options.batch = static_cast<uint32_t>(reader.integer("batch", 1, 1 << 20));
   options.threads = static_cast<int32_t>(reader.integer("threads", 1, GGML_MAX_N_THREADS));
   options.gpuLayers = static_cast<int32_t>(reader.integer("gpuLayers", 0, 1 << 16));

@@ -82,7 +82,8 @@ Napi::Value StageObject::load(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const LlamaApi* api = LlamaApi::opened();
   if (!api) return rejected(env, {FailureCode::LibraryMissing, "open() was not called"});
-  Outcome<StageOptions> options = readStageOptions(*api, info[0]);
+  Outcome<StageOptions> options =
+      contained(FailureCode::BadArgument, [&] { return readStageOptions(*api, info[0]); });
   if (!options.ok()) return rejected(env, options.failure());
   if (!info[1].IsFunction()) return rejected(env, {FailureCode::BadArgument, "onProgress must be a function"});
 
@@ -96,13 +97,16 @@ Napi::Value StageObject::load(const Napi::CallbackInfo& info) {
   }
 
   AddonState& state = AddonState::of(env);
-  const std::shared_ptr<StageRunner> runner = state.startRunner();
+  const auto started = contained(FailureCode::LoadFailed, [&] { return state.startRunner(); });
+  if (!started.ok()) return rejected(env, started.failure());
+  const std::shared_ptr<StageRunner>& runner = started.value();
   auto call = std::make_shared<LoadCall>();
   call->onProgress = Napi::Persistent(info[1].As<Napi::Function>());
   if (hasSignal) {
-    call->attach(info[2].As<Napi::Object>(), Napi::Function::New(env, [weak = std::weak_ptr(runner)](const Napi::CallbackInfo&) {
+    const auto abandon = [weak = std::weak_ptr(runner)](const Napi::CallbackInfo&) {
       if (const auto aborted = weak.lock()) aborted->abandon();
-    }));
+    };
+    call->attach(info[2].As<Napi::Object>(), Napi::Function::New(env, abandon));
   }
 
   // Everything of JavaScript in `call` is touched and freed on its thread: the job knows it as a plain pointer, and
@@ -112,7 +116,9 @@ Napi::Value StageObject::load(const Napi::CallbackInfo& info) {
     const int now = static_cast<int>(std::floor(fraction * 100));
     if (now <= percent) return;
     percent = now;
-    loop.post([reports, fraction](Napi::Env taskEnv) { reports->onProgress.Call({Napi::Number::New(taskEnv, fraction)}); });
+    loop.post([reports, fraction](Napi::Env taskEnv) {
+      reports->onProgress.Call({Napi::Number::New(taskEnv, fraction)});
+    });
   };
   return state.calls.submit(
       env, runner->thread(), {},
@@ -120,7 +126,8 @@ Napi::Value StageObject::load(const Napi::CallbackInfo& info) {
         const Outcome<const Stage*> stage = runner->load(*api, options, report);
         if (!stage.ok()) return stage.failure();
         const Stage& loaded = *stage.value();
-        return Loaded{nullptr, {options.role, options.slots, loaded.embeddingLength()}, loaded.vocabularySize(), loaded.memory()};
+        const StepLimits limits{options.role, options.slots, loaded.embeddingLength()};
+        return Loaded{nullptr, limits, loaded.vocabularySize(), loaded.memory()};
       },
       [weak = std::weak_ptr(runner)](Napi::Env taskEnv, Loaded& loaded) -> Outcome<Napi::Value> {
         loaded.runner = weak.lock();
@@ -150,7 +157,8 @@ Napi::Value StageObject::vocabularySize(const Napi::CallbackInfo& info) {
 
 template <class Work, class Convert>
 Napi::Value StageObject::queue(Napi::Env env, std::vector<Napi::Object> inUse, Work work, Convert convert) {
-  return AddonState::of(env).calls.submit(env, loaded_->runner->thread(), std::move(inUse), std::move(work), std::move(convert));
+  return AddonState::of(env).calls.submit(env, loaded_->runner->thread(), std::move(inUse), std::move(work),
+                                          std::move(convert));
 }
 
 template <class Work>
@@ -173,7 +181,7 @@ Outcome<int32_t> StageObject::readSlot(const Napi::Value& value, const char* wha
 Napi::Value StageObject::decode(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (!isLoaded()) return rejected(env, unloaded());
-  Outcome<ReadStep> read = readStep(info[0], loaded_->limits);
+  Outcome<ReadStep> read = contained(FailureCode::BadArgument, [&] { return readStep(info[0], loaded_->limits); });
   if (!read.ok()) return rejected(env, read.failure());
   StageRunner* const runner = loaded_->runner.get();
   const auto work = [runner, step = std::move(read.value().step), ticket = runner->ticket()] {

@@ -23,8 +23,9 @@ class StageRunner {
 
   ComputeThread& thread() { return thread_; }
 
-  /** On the thread: loads the stage, or ends the runner when that fails. `report` is told the fraction that is loaded. */
-  Outcome<const Stage*> load(const LlamaApi& api, const StageOptions& options, const std::function<void(float)>& report);
+  /** On the thread: loads the stage, or ends the runner when that fails. `report` is told the loaded fraction. */
+  Outcome<const Stage*> load(const LlamaApi& api, const StageOptions& options,
+                             const std::function<void(float)>& report);
   /** On the thread: the stage, or Unloaded. */
   Outcome<Stage*> stage();
   /** On the thread: decodes unless cancel() was called since `ticket` was given out. */

@@ -35,7 +35,7 @@ struct Run {
   std::optional<Sampling> sampling;
 };
 
-/** One traversal of a stage by a micro-batch. The spans lie in memory of JavaScript that the caller keeps referenced. */
+/** One traversal of a stage by a micro-batch. The spans lie in memory of JavaScript that the caller keeps alive. */
 struct Step {
   std::vector<Run> runs;
   size_t tokenCount;

@@ -19,7 +19,9 @@ Outcome<std::shared_ptr<Vocabulary>> Vocabulary::load(const LlamaApi& api, const
   // Without one of its own llama.cpp prints dots.
   params.progress_callback = [](float, void*) { return true; };
   ModelPointer model(api.llama_model_load_from_file(path.c_str(), params), FreeModel{&api});
-  if (!model) return Failure{FailureCode::LoadFailed, log.explain("the vocabulary of '" + path + "' could not be loaded")};
+  if (!model) {
+    return Failure{FailureCode::LoadFailed, log.explain("the vocabulary of '" + path + "' could not be loaded")};
+  }
   if (api.llama_vocab_type(api.llama_model_get_vocab(model.get())) == LLAMA_VOCAB_TYPE_NONE) {
     return Failure{FailureCode::LoadFailed, "'" + path + "' holds no tokenizer"};
   }

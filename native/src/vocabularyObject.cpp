@@ -40,8 +40,10 @@ Napi::Value VocabularyObject::load(const Napi::CallbackInfo& info) {
   if (!api) return rejected(env, {FailureCode::LibraryMissing, "open() was not called"});
   if (!info[0].IsString()) return rejected(env, {FailureCode::BadArgument, "path must be a string"});
   AddonState& state = AddonState::of(env);
+  const auto background = contained(FailureCode::LoadFailed, [&] { return state.background(); });
+  if (!background.ok()) return rejected(env, background.failure());
   return state.calls.submit(
-      env, state.background(), {},
+      env, *background.value(), {},
       [api, path = info[0].As<Napi::String>().Utf8Value()] { return Vocabulary::load(*api, path); },
       [](Napi::Env taskEnv, const std::shared_ptr<Vocabulary>& vocabulary) -> Outcome<Napi::Value> {
         const Napi::Object object = AddonState::of(taskEnv).vocabularyClass.New({});
@@ -55,20 +57,21 @@ VocabularyObject::VocabularyObject(const Napi::CallbackInfo& info) : ObjectWrap(
 template <class Read>
 Napi::Value VocabularyObject::with(Napi::Env env, Read read) {
   if (!vocabulary_) return thrown(env, {FailureCode::Unloaded, "the vocabulary was freed"});
-  const Outcome<Napi::Value> value = contained(FailureCode::BadArgument, [&]() -> Outcome<Napi::Value> { return read(*vocabulary_); });
+  const auto value =
+      contained(FailureCode::BadArgument, [&]() -> Outcome<Napi::Value> { return read(*vocabulary_); });
   return value.ok() ? value.value() : thrown(env, value.failure());
 }
 
 Napi::Value VocabularyObject::size(const Napi::CallbackInfo& info) {
-  return with(info.Env(), [&](const Vocabulary& vocabulary) { return Napi::Number::New(info.Env(), vocabulary.size()); });
+  return with(info.Env(), [&](const Vocabulary& it) { return Napi::Number::New(info.Env(), it.size()); });
 }
 
 Napi::Value VocabularyObject::bosToken(const Napi::CallbackInfo& info) {
-  return with(info.Env(), [&](const Vocabulary& vocabulary) { return Napi::Number::New(info.Env(), vocabulary.bosToken()); });
+  return with(info.Env(), [&](const Vocabulary& it) { return Napi::Number::New(info.Env(), it.bosToken()); });
 }
 
 Napi::Value VocabularyObject::eosToken(const Napi::CallbackInfo& info) {
-  return with(info.Env(), [&](const Vocabulary& vocabulary) { return Napi::Number::New(info.Env(), vocabulary.eosToken()); });
+  return with(info.Env(), [&](const Vocabulary& it) { return Napi::Number::New(info.Env(), it.eosToken()); });
 }
 
 Napi::Value VocabularyObject::bosText(const Napi::CallbackInfo& info) {
@@ -84,7 +87,7 @@ Napi::Value VocabularyObject::eosText(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value VocabularyObject::addsBos(const Napi::CallbackInfo& info) {
-  return with(info.Env(), [&](const Vocabulary& vocabulary) { return Napi::Boolean::New(info.Env(), vocabulary.addsBos()); });
+  return with(info.Env(), [&](const Vocabulary& it) { return Napi::Boolean::New(info.Env(), it.addsBos()); });
 }
 
 Napi::Value VocabularyObject::tokenize(const Napi::CallbackInfo& info) {
@@ -120,7 +123,7 @@ Napi::Value VocabularyObject::pieces(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value VocabularyObject::endTokens(const Napi::CallbackInfo& info) {
-  return with(info.Env(), [&](const Vocabulary& vocabulary) { return int32Array(info.Env(), vocabulary.endTokens()); });
+  return with(info.Env(), [&](const Vocabulary& it) { return int32Array(info.Env(), it.endTokens()); });
 }
 
 void VocabularyObject::free(const Napi::CallbackInfo&) { vocabulary_.reset(); }
