@@ -171,7 +171,7 @@ async function stageFiles({
 }: TestRingOptions): Promise<NativeLoadOptions[]> {
   const model = await openModel(modelPath);
   const common = {
-    contextLength: 1024,
+    contextLength: 1024 * slots,
     slots,
     batch,
     threads: 1,

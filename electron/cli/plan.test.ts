@@ -104,7 +104,8 @@ describe('a GGUF', () => {
   const members = () => fileWith({ members: [gb('a1', 0.03, { name: 'ada' }), gb('b2', 0.03)], coordinator: 'b2' });
 
   test('is planned from its header, fewest hops first', async () => {
-    const answer = JSON.parse(await printed('--model', demo, '--members', members(), '--json'));
+    const larger = ['--context', '2048', '--slots', '8', '--json'];
+    const answer = JSON.parse(await printed('--model', demo, '--members', members(), ...larger));
     expect(answer).toMatchObject({ fit: 'DoesNotFit', policy: 'hop-minimal', coordinator: 'b2' });
     expect(answer.shortfall.missingBytes).toBeGreaterThan(0);
     const smaller = ['--context', '64', '--slots', '2', '--json'];

@@ -32,7 +32,7 @@ export interface RangeCosts {
   operations(start: number, end: number): number;
 }
 
-/** llama.cpp pads the cells of a KV cache to this (`GGML_PAD(n_ctx, 256)` in llama-context.cpp). */
+/** llama.cpp pads the cells of a slot to this (`GGML_PAD(n_ctx_seq, 256)` in llama-context.cpp). */
 const cellPadding = 256;
 /** Bytes of a q8_0 element against one of f16: a block of 32 takes 34 bytes. */
 const q8Fraction = 34 / 64;
@@ -45,11 +45,16 @@ function padded(cells: number): number {
   return Math.ceil(cells / cellPadding) * cellPadding;
 }
 
+/** Cells of one slot: every slot has as many for itself. */
+function slotCells({ contextLength, slots }: CostSettings): number {
+  return padded(Math.floor(contextLength / slots));
+}
+
 function kvCells(layer: LayerShape, settings: CostSettings): number {
-  const full = padded(settings.contextLength);
-  if (settings.swaFull || layer.slidingWindow === null) return full;
-  // llama-kv-cache-iswa.cpp: min(size_base, n_swa x n_seq_max + n_ubatch), padded.
-  return padded(Math.min(full, layer.slidingWindow * settings.slots + settings.batch));
+  const full = slotCells(settings);
+  if (settings.swaFull || layer.slidingWindow === null) return settings.slots * full;
+  // llama-kv-cache-iswa.cpp: min(size_base, n_swa + n_ubatch), padded.
+  return settings.slots * padded(Math.min(full, layer.slidingWindow + settings.batch));
 }
 
 function prefixSums(layers: readonly LayerShape[], value: (layer: LayerShape) => number): Float64Array {
@@ -92,7 +97,7 @@ export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCost
 
   const stepBytes = settings.weightsOnly
     ? 0
-    : settings.batch * (computeRows * model.hiddenSize + padded(settings.contextLength)) * 4;
+    : settings.batch * (computeRows * model.hiddenSize + slotCells(settings)) * 4;
   const logitBytes = settings.weightsOnly ? 0 : settings.slots * (settings.draft.tokens + 1) * model.vocabularySize * 4;
   const everyStage = model.sharedBytes + stepBytes;
   const lastStage = model.outputBytes + logitBytes;

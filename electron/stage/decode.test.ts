@@ -99,15 +99,16 @@ describe.each(['whole', 'chain'] as const)('slots of the %s', (kind) => {
     const alone: number[][] = [];
     for (const question of questions) alone.push(await generate(on(), promptOf(question), { count: 12 }));
 
-    const runs = questions.map((question, slot) => wholePrompt(slot, question));
+    const slots = [2, 0, 1, 3];
+    let runs = questions.map((question, index) => wholePrompt(slots[index] ?? 0, question));
     const together: number[][] = questions.map(() => []);
     for (let i = 0; i < 12; i++) {
       const { sampled } = await on().step(runs, 'f32');
-      expect(sampled.map(({ slot }) => slot)).toEqual([0, 1, 2, 3]);
-      for (const { slot, position, token } of sampled) {
-        together[slot]?.push(token);
-        runs[slot] = { slot, start: position, tokens: Int32Array.of(token), truncateTo: null, sampling: greedy };
-      }
+      expect(sampled.map(({ slot }) => slot)).toEqual(slots);
+      for (const [index, { token }] of sampled.entries()) together[index]?.push(token);
+      runs = sampled.map(({ slot, position, token }) => {
+        return { slot, start: position, tokens: Int32Array.of(token), truncateTo: null, sampling: greedy };
+      });
     }
     expect(together).toEqual(alone);
   });
@@ -166,6 +167,39 @@ describe.each(['whole', 'chain'] as const)('slots of the %s', (kind) => {
   });
 });
 
+it('a slot gives the same bits whatever other slots do between its steps', async () => {
+  const [stage] = chain.stages;
+  if (stage === undefined) throw new Error('no stages');
+  const prompts = [90, 40, 7].map((length) => Int32Array.from({ length }, (_, index) => (index * 37 + length) % 1500));
+  const rows = async (slot: number, start: number, tokens: Int32Array): Promise<Buffer> => {
+    const output = Buffer.alloc(tokens.length * demoWidth * 4);
+    const run = { slot, start, tokens, truncateTo: null, sampling: null };
+    await stage.decode({ runs: [run], input: null, output, outputFormat: 'f32' });
+    return output;
+  };
+  /** A prompt in chunks, then token by token. */
+  const steps = (slot: number): (() => Promise<Buffer>)[] => {
+    const prompt = prompts[slot] ?? new Int32Array(0);
+    const part = (start: number, end: number) => () => rows(slot, start, prompt.subarray(start, end));
+    const half = Math.floor(prompt.length / 2);
+    return [part(0, half), ...Array.from({ length: prompt.length - half }, (_, at) => part(half + at, half + at + 1))];
+  };
+  const [alone, together] = [prompts.map((): Buffer[] => []), prompts.map((): Buffer[] => [])];
+  for (const slot of prompts.keys()) {
+    for (let other = 0; other < 4; other++) await stage.closeSlot(other);
+    for (const step of steps(slot)) alone[slot]?.push(await step());
+  }
+  for (let other = 0; other < 4; other++) await stage.closeSlot(other);
+  const all = [...prompts.keys()].map(steps);
+  for (let at = 0; at < 50; at++) {
+    for (const [slot, own] of all.entries()) {
+      const rowsOfStep = await own[at]?.();
+      if (rowsOfStep !== undefined) together[slot]?.push(rowsOfStep);
+    }
+  }
+  expect(together).toEqual(alone);
+});
+
 describe('values that f16 cannot hold', () => {
   it('make the step fall back to f32', async () => {
     const file = await cutStage(await openModel(demoPath), { start: 0, end: 1 }, folder.at('large.gguf'));
@@ -214,8 +248,8 @@ describe('memory', () => {
     const [stage] = whole.stages;
     if (stage === undefined) throw new Error('no stage');
     const { weightBytes, kvBytes, computeBytes } = stage.memory();
-    // 12 layers x 512 tokens x (K and V of 2 heads of 32) x 2 bytes.
-    expect(kvBytes).toBe(12 * 512 * 2 * 64 * 2);
+    // 12 layers x 4 slots of 256 tokens x (K and V of 2 heads of 32) x 2 bytes: 256 is the least of a slot.
+    expect(kvBytes).toBe(12 * 4 * 256 * 2 * 64 * 2);
     expect(weightBytes).toBeGreaterThan(readFileSync(demoPath).byteLength * 0.9);
     expect(computeBytes).toBeGreaterThan(0);
   });
@@ -223,7 +257,7 @@ describe('memory', () => {
   it('of the KV is about half with q8_0, which still answers', async () => {
     const small = chainOf([await addon.loadStage(demoOptions({ kvType: 'q8_0' }), () => undefined)]);
     // A block of 32 values takes 34 bytes; llama.cpp reports to 0.01 MiB.
-    const difference = (small.stages[0]?.memory().kvBytes ?? 0) - 12 * 512 * 2 * 2 * 34;
+    const difference = (small.stages[0]?.memory().kvBytes ?? 0) - 12 * 4 * 256 * 2 * 2 * 34;
     expect(Math.abs(difference)).toBeLessThan(0.006 * 2 ** 20);
     expect(await answer(small, 'What is a hop?')).toBe(hopAnswer);
     await small.unload();

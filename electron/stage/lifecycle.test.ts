@@ -8,7 +8,7 @@ import { demoOptions, greedy } from './testing/demoModel.ts';
 import { runScenario, scenarioArguments } from './testing/runScenario.ts';
 
 const { addon } = loadAddon();
-const long = { contextLength: 2048, batch: 2048, slots: 2 };
+const long = { contextLength: 4096, batch: 2048, slots: 2 };
 
 function step(count: number, start = 0): NativeStep {
   const run = { slot: 0, start, tokens: new Int32Array(count).fill(7), truncateTo: start, sampling: greedy };

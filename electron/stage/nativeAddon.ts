@@ -24,7 +24,10 @@ export interface NativeLoadOptions {
   /** Layers in this file; a stage that is not the last takes its output from `l_out-<layers - 1>`. */
   layers: number;
   embedding: EmbeddingTable | null;
-  /** Tokens over all slots together (kv_unified), at most 2^24. The same on all stages of a pipeline. */
+  /**
+   * Tokens over all slots together, at most 2^24; every slot has an equal part for itself, which llama.cpp rounds up to
+   * a multiple of 256. The same on all stages of a pipeline.
+   */
   contextLength: number;
   /** At most 256. */
   slots: number;

@@ -20,7 +20,7 @@
   X(llama_free)                   \
   X(llama_attach_threadpool)      \
   X(llama_max_parallel_sequences) \
-  X(llama_n_ctx)                  \
+  X(llama_n_ctx_seq)              \
   X(llama_n_batch)                \
   X(llama_get_memory)             \
   X(llama_model_get_vocab)        \

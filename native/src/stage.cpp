@@ -30,6 +30,19 @@ Outcome<std::vector<ggml_backend_dev_t>> devicesFor(const LlamaApi& api, const S
   return devices;
 }
 
+/**
+ * How many of the runs, from the first on, llama.cpp computes at once with their rows in order: one, or decodes of
+ * ascending slots. It reorders the rows of sequences of different lengths (ENGINE.md section 4).
+ */
+size_t runsTogether(std::span<const Run> runs) {
+  size_t count = 1;
+  while (count < runs.size() && runs[count - 1].tokens.size() == 1 && runs[count].tokens.size() == 1 &&
+         runs[count - 1].slot < runs[count].slot) {
+    count++;
+  }
+  return count;
+}
+
 /** Four positions per row of activations for multi-section rope (qwen2vl, qwen35), one for all others. */
 int32_t positionsPerRow(const LlamaApi& api, const llama_model* model) {
   const llama_rope_type rope = api.llama_model_rope_type(model);
@@ -129,7 +142,11 @@ Status Stage::openContext() {
   params.flash_attn_type = options_.gpuLayers > 0                ? LLAMA_FLASH_ATTN_TYPE_AUTO
                            : options_.kvType != GGML_TYPE_F16 ? LLAMA_FLASH_ATTN_TYPE_ENABLED
                                                               : LLAMA_FLASH_ATTN_TYPE_DISABLED;
-  params.kv_unified = true;
+  // Every slot has cells of its own. In shared ones the order in which a row adds up its values, and so its rounding,
+  // would depend on which other slots came between, and every slot would pay for the length of all.
+  // Every slot has cells of its own. In shared ones the order in which a row's values are added up, and so its rounding,
+  // depends on which other slots came between, and every slot pays for the length of all.
+  params.kv_unified = false;
   params.swa_full = true;
   params.no_perf = true;
   params.abort_callback = shouldAbort;
@@ -178,12 +195,7 @@ Outcome<StepResult> Stage::decode(const Step& step) {
   }
   StepResult result;
   if (step.tokenCount > 0) {
-    const Status done = contained(FailureCode::DecodeFailed, [&]() -> Status {
-      if (Status prepared = prepareInput(step); !prepared.ok()) return prepared;
-      if (!samplesTokens(options_.role)) tap_.begin(step.output);
-      if (Status computed = compute(); !computed.ok()) return computed;
-      return samplesTokens(options_.role) ? sample(step, result) : giveOutput(step, result);
-    });
+    const Status done = contained(FailureCode::DecodeFailed, [&] { return decodeRuns(step, result); });
     if (!done.ok()) {
       rollBack(step);
       return done.failure();
@@ -216,10 +228,6 @@ Status Stage::checkStep(const Step& step) const {
         return bad("token " + std::to_string(*outside) + " is not in the vocabulary of " + std::to_string(vocabulary));
       }
     }
-    // Recurrent layers need equally long sequences and llama.cpp reorders the rows of others (ENGINE.md section 4).
-    if (hasRecurrentState_ && run.tokens.size() != step.runs.front().tokens.size()) {
-      return bad("a model with recurrent layers takes runs of different lengths in steps of their own");
-    }
   }
   const size_t mostOutputs = std::max<size_t>(options_.maxOutputs, static_cast<size_t>(options_.slots));
   if (sampled > mostOutputs) {
@@ -229,11 +237,31 @@ Status Stage::checkStep(const Step& step) const {
   return Nothing{};
 }
 
-Status Stage::prepareInput(const Step& step) {
-  batch_->fill(step, !samplesTokens(options_.role));
+Status Stage::decodeRuns(const Step& step, StepResult& result) {
+  const bool samples = samplesTokens(options_.role);
+  if (!samples) tap_.begin(step.output);
+  size_t row = 0;
+  for (std::span<const Run> left = step.runs; !left.empty();) {
+    const std::span<const Run> runs = left.first(runsTogether(left));
+    left = left.subspan(runs.size());
+    batch_->fill(runs, !samples);
+    if (batch_->rows() == 0) continue;
+    if (Status prepared = prepareInput(step, row); !prepared.ok()) return prepared;
+    if (Status computed = compute(); !computed.ok()) return computed;
+    if (samples) {
+      if (Status sampled = sample(runs, result); !sampled.ok()) return sampled;
+    }
+    row += batch_->rows();
+  }
+  return samples ? Nothing{} : giveOutput(step, result);
+}
+
+Status Stage::prepareInput(const Step& step, size_t firstRow) {
   if (options_.role == Role::Whole) return Nothing{};
   if (options_.role == Role::First) return embedding_->lookUp(batch_->tokens(), batch_->activations());
-  widenActivations(api_, step.inputFormat, step.input, batch_->activations());
+  const size_t rowBytes = static_cast<size_t>(embeddingLength_) * bytesPerValue(step.inputFormat);
+  const auto input = step.input.subspan(firstRow * rowBytes, batch_->rows() * rowBytes);
+  widenActivations(api_, step.inputFormat, input, batch_->activations());
   return Nothing{};
 }
 
@@ -243,8 +271,8 @@ Status Stage::compute() {
   api_.llama_synchronize(context_.get());
   if (status == 2 || isCancelled_()) return Failure{FailureCode::Cancelled, "the step was cancelled"};
   if (status == 1) {
-    return Failure{FailureCode::DecodeFailed, "the KV cache of " + std::to_string(api_.llama_n_ctx(context_.get())) +
-                                                  " tokens over all slots has no room for the step"};
+    return Failure{FailureCode::DecodeFailed, "the " + std::to_string(api_.llama_n_ctx_seq(context_.get())) +
+                                                  " tokens of a slot leave no room for the step"};
   }
   if (status != 0) {
     return Failure{FailureCode::DecodeFailed,
@@ -269,9 +297,9 @@ Status Stage::giveOutput(const Step& step, StepResult& result) {
   return Nothing{};
 }
 
-Status Stage::sample(const Step& step, StepResult& result) {
+Status Stage::sample(std::span<const Run> runs, StepResult& result) {
   int32_t row = -1;
-  for (const Run& run : step.runs) {
+  for (const Run& run : runs) {
     row += static_cast<int32_t>(run.tokens.size());
     if (!run.sampling) continue;
     const float* logits = api_.llama_get_logits_ith(context_.get(), row);
@@ -296,8 +324,10 @@ Status Stage::copyPrefix(int32_t from, int32_t to, int32_t length) {
                std::to_string(length) + " cannot be copied");
   }
   if (Status removed = removeFrom(to, 0); !removed.ok()) return removed;
-  if (length > 0) api_.llama_memory_seq_cp(kv_, from, to, 0, length);
-  return Nothing{};
+  if (length == 0) return Nothing{};
+  // Between slots that share no cells llama.cpp copies all or nothing.
+  api_.llama_memory_seq_cp(kv_, from, to, -1, -1);
+  return removeFrom(to, length);
 }
 
 Status Stage::removeFrom(int32_t slot, int32_t position) {

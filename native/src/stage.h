@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "embeddingLookup.h"
@@ -74,10 +75,11 @@ class Stage {
   Status openContext();
   void attachThreads();
   Status checkStep(const Step& step) const;
-  Status prepareInput(const Step& step);
+  Status decodeRuns(const Step& step, StepResult& result);
+  Status prepareInput(const Step& step, size_t firstRow);
   Status compute();
   Status giveOutput(const Step& step, StepResult& result);
-  Status sample(const Step& step, StepResult& result);
+  Status sample(std::span<const Run> runs, StepResult& result);
   Status removeFrom(int32_t slot, int32_t position);
   void rollBack(const Step& step);
   int32_t lengthOf(int32_t slot) const;

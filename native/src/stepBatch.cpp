@@ -15,10 +15,11 @@ StepBatch::StepBatch(size_t capacity, int32_t columns, int32_t positionsPerRow)
   for (size_t i = 0; i < capacity; i++) sequencePointers_[i] = &sequences_[i];
 }
 
-void StepBatch::fill(const Step& step, bool allOutputs) {
-  count_ = step.tokenCount;
+void StepBatch::fill(std::span<const Run> runs, bool allOutputs) {
+  count_ = 0;
+  for (const Run& run : runs) count_ += run.tokens.size();
   size_t row = 0;
-  for (const Run& run : step.runs) {
+  for (const Run& run : runs) {
     for (size_t i = 0; i < run.tokens.size(); i++, row++) {
       const llama_pos position = run.start + static_cast<llama_pos>(i);
       const bool isLast = i + 1 == run.tokens.size();

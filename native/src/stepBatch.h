@@ -18,9 +18,10 @@ class StepBatch {
    * Lays out the runs in order. Rows whose output llama.cpp must keep are all of them when `allOutputs`, else the last
    * of every run that samples.
    */
-  void fill(const Step& step, bool allOutputs);
+  void fill(std::span<const Run> runs, bool allOutputs);
 
-  /** Where the activations or embeddings of the step go, [tokens, columns]. */
+  size_t rows() const { return count_; }
+  /** Where the activations or embeddings of the runs go, [rows, columns]. */
   std::span<float> activations() { return std::span(embeddings_).first(count_ * columns_); }
   std::span<const int32_t> tokens() const { return std::span(tokens_).first(count_); }
 

@@ -23,7 +23,7 @@ const options = {
   role: 'whole',
   layers: 12,
   embedding: null,
-  contextLength: 2048,
+  contextLength: 4096,
   slots: 2,
   batch: 2048,
   threads: 1,
