@@ -38,25 +38,26 @@ export async function addNamespaces(names: readonly string[]): Promise<void> {
   );
 }
 
-/** Kills what runs in the namespaces and removes them; those that are gone already are no error. */
+/** Kills what runs in the namespaces and removes them; those that are gone, or go meanwhile, are no error. */
 export async function removeNamespaces(names: readonly string[]): Promise<void> {
-  const there = new Set(await listNamespaces());
   for (const name of names) {
-    if (!there.has(name)) continue;
-    const { stdout } = await run('ip', ['netns', 'pids', name]);
-    for (const pid of stdout.split('\n').filter(Boolean)) kill(Number(pid));
-    await run('ip', ['netns', 'delete', name]);
+    try {
+      const { stdout } = await run('ip', ['netns', 'pids', name]);
+      for (const pid of stdout.split('\n').filter(Boolean)) kill(Number(pid));
+      await run('ip', ['netns', 'delete', name]);
+    } catch (cause) {
+      if ((await listNamespaces()).includes(name)) throw cause;
+    }
   }
 }
 
-/** Removes what owners left behind that are gone, and answers the names. */
-export async function removeLeftovers(): Promise<string[]> {
+/** Removes what owners left behind that are gone. */
+export async function removeLeftovers(): Promise<void> {
   const orphaned = (await listNamespaces()).filter((name) => {
     const [, pid, start] = new RegExp(`^${PREFIX}-(\\d+)-(\\d+)-`).exec(name) ?? [];
     return pid !== undefined && startOf(Number(pid)) !== start;
   });
   await removeNamespaces(orphaned);
-  return orphaned;
 }
 
 export async function listNamespaces(): Promise<string[]> {

@@ -24,7 +24,8 @@ export function cardReader(platform: NodeJS.Platform = process.platform): () => 
 
 async function readTraits(names: readonly string[], platform: NodeJS.Platform): Promise<Map<string, CardTraits>> {
   if (platform === 'linux') return new Map(names.map((name) => [name, linuxTraits(name)]));
-  const found = await systeminformation.networkInterfaces();
+  // Without an answer the names decide.
+  const found = await systeminformation.networkInterfaces().catch(() => []);
   return new Map(
     [found].flat().map(({ iface, type }) => {
       const medium = type === 'wired' || type === 'wireless' ? type : 'unknown';
