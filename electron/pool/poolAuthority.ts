@@ -1,12 +1,12 @@
 import 'reflect-metadata';
 import type { KeyObject } from 'node:crypto';
-import { createPublicKey, randomBytes, webcrypto } from 'node:crypto';
+import { createPublicKey, randomBytes, sign, webcrypto } from 'node:crypto';
 import { join } from 'node:path';
 import * as x509 from '@peculiar/x509';
 import { memberIdOf } from '../wire/memberId.ts';
-import { newKey, parsePrivateKey } from './identity.ts';
+import { exportPrivateKey, newKey, parsePrivateKey } from './identity.ts';
 import { PoolError } from './poolError.ts';
-import { createPrivateFile, readPrivateFile } from './privateFile.ts';
+import { createPrivateFile, readPrivateFile, writePrivateFile } from './privateFile.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MEMBER_DAYS = 90;
@@ -16,10 +16,16 @@ const SIGNING = { name: 'ECDSA', hash: 'SHA-256' };
 
 /** The CA of a pool, on the machines that hold its key. */
 export interface PoolAuthority {
+  /** The pool's id: the hash of the CA's public key, like a member's. */
+  readonly pool: string;
   /** The CA certificate, PEM. */
   readonly certificate: string;
   /** A certificate, PEM, for the member with this public key: 90 days, and a day back for clocks that are behind. */
   issueCertificate(publicKey: KeyObject): Promise<string>;
+  /** ECDSA with SHA-256, IEEE P1363. */
+  sign(data: Uint8Array): Buffer;
+  /** The private key, PEM (PKCS #8). */
+  exportKey(): string;
 }
 
 /**
@@ -27,21 +33,63 @@ export interface PoolAuthority {
  * ms since 1970. Throws PoolError('DamagedFile').
  */
 export async function openPoolAuthority(home: string, now: () => number = Date.now): Promise<PoolAuthority> {
-  const keyPath = join(home, 'pool', 'ca-key.pem');
-  const certificatePath = join(home, 'pool', 'ca.pem');
+  const { keyPath, certificatePath } = pathsOf(home);
   await createUnlessThere(keyPath, async () => newKey());
   const key = parsePrivateKey((await readPrivateFile(keyPath)) ?? '', keyPath);
   await createUnlessThere(certificatePath, () => selfSign(key, now()));
-  const certificate = parseCertificate((await readPrivateFile(certificatePath)) ?? '', certificatePath);
-  if (memberIdOf(createPublicKey(key)) !== memberIdOf(createPublicKey(certificate.toString('pem')))) {
+  return authorityOf(key, (await readPrivateFile(certificatePath)) ?? '', certificatePath, now);
+}
+
+/** The pool CA kept in a data folder, null where its key is not held. Throws PoolError('DamagedFile'). */
+export async function readPoolAuthority(home: string, now: () => number = Date.now): Promise<PoolAuthority | null> {
+  const { keyPath, certificatePath } = pathsOf(home);
+  const pem = await readPrivateFile(keyPath);
+  if (pem === null) return null;
+  return authorityOf(
+    parsePrivateKey(pem, keyPath),
+    (await readPrivateFile(certificatePath)) ?? '',
+    certificatePath,
+    now,
+  );
+}
+
+/** A CA that is kept nowhere yet. */
+export async function newPoolAuthority(now: () => number = Date.now): Promise<PoolAuthority> {
+  const key = parsePrivateKey(newKey(), 'The new CA');
+  return importPoolAuthority(exportPrivateKey(key), await selfSign(key, now()), now);
+}
+
+/** The CA of this private key and certificate, PEM. Throws PoolError('DamagedFile') when they are not that. */
+export function importPoolAuthority(key: string, certificate: string, now: () => number = Date.now): PoolAuthority {
+  const where = 'What was brought in';
+  return authorityOf(parsePrivateKey(key, where), certificate, where, now);
+}
+
+/** Keeps the key of a CA in a data folder, as readPoolAuthority finds it; the certificate is the pool's, and lies there too. */
+export async function savePoolAuthority(home: string, authority: PoolAuthority): Promise<void> {
+  await writePrivateFile(pathsOf(home).keyPath, authority.exportKey());
+}
+
+function pathsOf(home: string): { keyPath: string; certificatePath: string } {
+  return { keyPath: join(home, 'pool', 'ca-key.pem'), certificatePath: join(home, 'pool', 'ca.pem') };
+}
+
+/** `where` the certificate was found is for messages. */
+function authorityOf(key: KeyObject, pem: string, where: string, now: () => number): PoolAuthority {
+  const certificate = parseCertificate(pem, where);
+  const pool = memberIdOf(createPublicKey(key));
+  if (pool !== memberIdOf(createPublicKey(certificate.toString('pem')))) {
     throw new PoolError(
       'DamagedFile',
-      `${certificatePath} does not belong to ${keyPath}. Restore both from one backup.`,
+      `${where} has a CA certificate that is not for its key. Restore both from one backup.`,
     );
   }
   return {
+    pool,
     certificate: certificate.toString('pem'),
     issueCertificate: (publicKey) => issue(certificate, key, publicKey, now()),
+    sign: (data) => sign('sha256', data, { key, dsaEncoding: 'ieee-p1363' }),
+    exportKey: () => exportPrivateKey(key),
   };
 }
 

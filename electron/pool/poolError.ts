@@ -1,4 +1,22 @@
-export type PoolErrorKind = 'DamagedFile' | 'NotInPool';
+export type PoolErrorKind =
+  | 'DamagedFile'
+  | 'NotInPool'
+  | 'InPool'
+  | 'BadName'
+  | 'BadRoster'
+  | 'NotAdmin'
+  | 'UnknownMember'
+  | 'LastAdmin'
+  | 'BadInvite'
+  | 'InviteExpired'
+  | 'InviteUsed'
+  | 'ForeignInvite'
+  | 'RateLimited'
+  | 'IdTaken'
+  | 'Refused'
+  | 'Unreachable'
+  | 'WrongPassphrase'
+  | 'BadExport';
 
 /** Something about this machine's place in a pool is wrong; the message says what the user can do. */
 export class PoolError extends Error {
