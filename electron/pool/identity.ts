@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { join } from 'node:path';
 import { memberIdOf } from '../wire/memberId.ts';
 import { PoolError } from './poolError.ts';
-import { createPrivateFile, readPrivateFile } from './privateFile.ts';
+import { createPrivateFile, readPrivateFile, writePrivateFile } from './privateFile.ts';
 
 /** The key pair of this machine (EC P-256); its id is the hash of the public key, see memberIdOf. */
 export interface Identity {
@@ -13,7 +13,7 @@ export interface Identity {
 
 /** The identity kept in a data folder (`identity/key.pem`, 0600), made on first use. Throws PoolError('DamagedFile'). */
 export async function openIdentity(home: string): Promise<Identity> {
-  const path = join(home, 'identity', 'key.pem');
+  const path = keyPath(home);
   let pem = await readPrivateFile(path);
   if (pem === null) {
     pem = newKey();
@@ -21,6 +21,16 @@ export async function openIdentity(home: string): Promise<Identity> {
     if (!(await createPrivateFile(path, pem))) pem = await readPrivateFile(path);
   }
   return identityOf(pem ?? '', path);
+}
+
+/** An identity that is kept nowhere yet. */
+export function newIdentity(): Identity {
+  return identityOf(newKey(), 'The new key');
+}
+
+/** Makes an identity that of a data folder, in place of the one that it had. */
+export async function saveIdentity(home: string, { privateKey }: Identity): Promise<void> {
+  await writePrivateFile(keyPath(home), exportPrivateKey(privateKey));
 }
 
 /** The PEM (PKCS #8) of a private key. */
@@ -42,6 +52,10 @@ export function parsePrivateKey(pem: string, path: string): KeyObject {
     throw damaged(path, { cause });
   }
   throw damaged(path);
+}
+
+function keyPath(home: string): string {
+  return join(home, 'identity', 'key.pem');
 }
 
 function identityOf(pem: string, path: string): Identity {

@@ -1,6 +1,4 @@
-import { type CallOptions, type ClientUnaryCall, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { clientOptions } from './channelOptions.ts';
-import { channelCredentials } from './credentials.ts';
 import {
   MemberClient as GeneratedClient,
   type HelloReply,
@@ -9,9 +7,8 @@ import {
   type RunStageRequest,
   type StageEvent,
 } from './generated/roomful/v1/member.ts';
-import { wireErrorOf } from './refusal.ts';
-import type { TlsMaterial } from './tlsMaterial.ts';
-import { DeadlineExceeded, type WireError, WrongPeer } from './wireError.ts';
+import { type Peer, PeerCalls } from './peerCalls.ts';
+import { DeadlineExceeded } from './wireError.ts';
 
 const HELLO_TIMEOUT_MS = 3000;
 const LINK_TIMEOUT_MS = 15_000;
@@ -22,26 +19,24 @@ const LOAD_SILENCE_MS = 150_000;
 export class MemberClient {
   readonly address: string;
   readonly member: string;
+  readonly #calls: PeerCalls;
   readonly #client: GeneratedClient;
-  #wrongPeer: string | null = null;
 
-  constructor(options: { address: string; member: string; tls: TlsMaterial }) {
-    this.address = options.address;
-    this.member = options.member;
-    const credentials = channelCredentials(options.tls, options.member, (found) => {
-      this.#wrongPeer = found;
-    });
-    this.#client = new GeneratedClient(options.address, credentials, clientOptions);
+  constructor(peer: Peer) {
+    this.address = peer.address;
+    this.member = peer.member;
+    this.#calls = new PeerCalls(peer);
+    this.#client = new GeneratedClient(peer.address, this.#calls.credentials, clientOptions);
   }
 
   hello(request: HelloRequest, timeoutMs = HELLO_TIMEOUT_MS): Promise<HelloReply> {
-    return this.#unary('Hello', timeoutMs, (metadata, options, done) =>
+    return this.#calls.unary('Hello', timeoutMs, (metadata, options, done) =>
       this.#client.hello(request, metadata, options, done),
     );
   }
 
   async linkStage(request: LinkStageRequest, timeoutMs = LINK_TIMEOUT_MS): Promise<void> {
-    await this.#unary('Linking a stage', timeoutMs, (metadata, options, done) =>
+    await this.#calls.unary('Linking a stage', timeoutMs, (metadata, options, done) =>
       this.#client.linkStage(request, metadata, options, done),
     );
   }
@@ -77,7 +72,7 @@ export class MemberClient {
       }
     } catch (error) {
       if (silent) throw new DeadlineExceeded('Loading a stage', silenceMs, { cause: error });
-      throw this.#errorOf(error, { what: 'Running a stage', up, timeoutMs: silenceMs });
+      throw this.#calls.errorOf(error, { what: 'Running a stage', up, timeoutMs: silenceMs });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', cancel);
@@ -88,36 +83,4 @@ export class MemberClient {
   close(): void {
     this.#client.close();
   }
-
-  #unary<Reply>(
-    what: string,
-    timeoutMs: number,
-    start: (
-      metadata: Metadata,
-      options: Partial<CallOptions>,
-      done: (error: ServiceError | null, reply: Reply) => void,
-    ) => ClientUnaryCall,
-  ): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      start(new Metadata(), { deadline: Date.now() + timeoutMs }, (error, reply) => {
-        if (error === null) resolve(reply);
-        else reject(this.#errorOf(error, { what, up: false, timeoutMs }));
-      });
-    });
-  }
-
-  #errorOf(error: unknown, call: { what: string; up: boolean; timeoutMs: number }): unknown {
-    if (!isServiceError(error)) return error;
-    if (!call.up && this.#wrongPeer !== null) {
-      const found = this.#wrongPeer;
-      this.#wrongPeer = null;
-      return new WrongPeer(this.address, this.member, found, { cause: error });
-    }
-    const wireError: WireError = wireErrorOf(error, { ...call, address: this.address });
-    return wireError;
-  }
-}
-
-function isServiceError(error: unknown): error is ServiceError {
-  return error instanceof Error && 'details' in error && 'metadata' in error && 'code' in error;
 }

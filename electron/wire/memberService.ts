@@ -1,4 +1,4 @@
-import type { ServerUnaryCall, ServerWritableStream, sendUnaryData } from '@grpc/grpc-js';
+import type { ServerWritableStream } from '@grpc/grpc-js';
 import {
   type HelloReply,
   type HelloRequest,
@@ -10,6 +10,7 @@ import {
 import { type LinkStageOrder, parseLinkStage, parseRunStage, type RunStageOrder } from './orders.ts';
 import { peerOf } from './peerOf.ts';
 import { refusal, refusalOf } from './refusal.ts';
+import { unaryHandler } from './unaryHandler.ts';
 import type { ServedService } from './wireServer.ts';
 
 /** What a member does when another member asks. What these throw reaches the caller as CallRefused with its `kind`. */
@@ -26,8 +27,8 @@ export interface MemberHandlers {
 /** The control plane of a member as a gRPC service. */
 export function memberService(handlers: MemberHandlers): ServedService {
   const implementation: MemberServer = {
-    hello: unary((request, peer) => handlers.hello(request, peer)),
-    linkStage: unary(async (request, peer) => {
+    hello: unaryHandler((request, peer) => handlers.hello(request, peer)),
+    linkStage: unaryHandler(async (request, peer) => {
       await handlers.linkStage(parseLinkStage(request), peer);
       return {};
     }),
@@ -53,18 +54,4 @@ async function runStage(
     if (!wanted.signal.aborted) call.write(event);
   };
   await handlers.runStage(parseRunStage(call.request), { peer, emit, signal: wanted.signal });
-}
-
-function unary<Request, Reply>(answer: (request: Request, peer: string) => Promise<Reply>) {
-  return (call: ServerUnaryCall<Request, Reply>, reply: sendUnaryData<Reply>): void => {
-    const peer = peerOf(call);
-    if (peer === null) {
-      reply(refusal('Uncertified', 'A certificate of this pool is needed.'));
-      return;
-    }
-    answer(call.request, peer).then(
-      (value) => reply(null, value),
-      (error: unknown) => reply(refusalOf(error)),
-    );
-  };
 }

@@ -23,8 +23,8 @@ const CLOSE_GRACE_MS = 1000;
 export interface ServedService {
   definition: ServiceDefinition;
   handlers: UntypedServiceImplementation;
-  /** Who may call this service, where that is not what the server says. */
-  admits?: (member: string) => boolean;
+  /** Who may call the method of this service with that path, where that is not what the server says. */
+  admits?: (member: string, path: string) => boolean;
 }
 
 export interface WireServerOptions {
@@ -60,11 +60,11 @@ export class WireServer {
   /** Throws ListenFailed. */
   static async start(options: WireServerOptions): Promise<WireServer> {
     const { tls, host, port, services, admits = () => true, onRefused = () => {} } = options;
-    const ownRules = new Map<string, (member: string) => boolean>();
+    const ownRules = new Map<string, (member: string, path: string) => boolean>();
     for (const { definition, admits: own } of services) {
       for (const { path } of Object.values(definition)) if (own !== undefined) ownRules.set(path, own);
     }
-    const calls = new CallRegistry((member, path) => (ownRules.get(path) ?? admits)(member), onRefused);
+    const calls = new CallRegistry((member, path) => (ownRules.get(path) ?? admits)(member, path), onRefused);
     const server = new Server({ ...commonOptions, interceptors: [calls.interceptor] });
     for (const { definition, handlers } of services) server.addService(definition, handlers);
     // TLS is ended here, not by grpc-js: it has no bound for handshakes, no TLS version and no way to cut a member.

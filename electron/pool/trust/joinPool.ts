@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { type Contact, JoinReply, JoinRequest } from '../../wire/generated/roomful/v1/join.ts';
 import type { SignedEntry } from '../../wire/generated/roomful/v1/roster.ts';
@@ -9,6 +8,7 @@ import { type Invite, inviteKeys } from './inviteToken.ts';
 import { dialInviter } from './joinDial.ts';
 import { readFrame, writeFrame } from './joinFrames.ts';
 import { channelBinding, joinProof } from './joinProof.ts';
+import { isCertificateOf } from './place.ts';
 
 const MAX_REPLY_BYTES = 16 * 2 ** 20;
 const REPLY_TIMEOUT_MS = 20_000;
@@ -47,7 +47,7 @@ export async function joinPool(invite: Invite, application: JoinApplication): Pr
     writeFrame(socket, JoinRequest.encode(request).finish());
     const { grant, refusal } = await readReply(socket);
     if (refusal !== undefined) throw new PoolError(kindOf(refusal.kind), refusal.message);
-    if (grant === undefined || !isFor(grant.certificate, identity, ca)) {
+    if (grant === undefined || !isCertificateOf(grant.certificate, identity, ca)) {
       throw new PoolError('Refused', 'The pool answered with a certificate that is not for this machine.');
     }
     return { ca, certificate: grant.certificate, roster: grant.roster, contacts: grant.contacts };
@@ -63,11 +63,6 @@ async function readReply(socket: TLSSocket): Promise<JoinReply> {
   } catch (cause) {
     throw new PoolError('Unreachable', 'The inviting member did not answer. Try again.', { cause });
   }
-}
-
-function isFor(certificate: string, { privateKey }: Identity, ca: string): boolean {
-  const leaf = new X509Certificate(certificate);
-  return leaf.checkPrivateKey(privateKey) && leaf.verify(new X509Certificate(ca).publicKey);
 }
 
 const KINDS = ['InviteUsed', 'InviteExpired', 'ForeignInvite', 'BadInvite', 'RateLimited', 'IdTaken'] as const;

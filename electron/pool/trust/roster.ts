@@ -55,6 +55,11 @@ export function isMember(roster: Roster, id: string): boolean {
   return roster.members.get(id)?.standing === 'in';
 }
 
+/** Those that are in the pool. */
+export function membersIn({ members }: Roster): MemberEntry[] {
+  return [...members.values()].filter(({ standing }) => standing === 'in');
+}
+
 export function entriesOf({ pool, members }: Roster): Entry[] {
   return pool === null ? [...members.values()] : [pool, ...members.values()];
 }
