@@ -6,8 +6,12 @@ import type { Backend } from './librariesFolder.ts';
 import type { NativeDevice } from './nativeAddon.ts';
 
 const DEVICES_MS = 10_000;
+const READ_SPEED_MS = 60_000;
 const OPEN_MS = 60_000;
 const TOKENIZE_MS = 10_000;
+
+/** A device as a ggml backend reports it; bytes. */
+export type Device = NativeDevice;
 
 /** The tokenizer of one model. What never changes lies here; only tokenizing asks the engine host. */
 export interface Vocabulary {
@@ -49,8 +53,16 @@ export class EngineClient {
     return this.#host.pid;
   }
 
-  devices(): Promise<NativeDevice[]> {
+  devices(): Promise<Device[]> {
     return this.#host.call('devices', null, DEVICES_MS);
+  }
+
+  /**
+   * Measures the bytes per second at which a device reads weights; see NativeAddon.readSpeed. The memory that a driver
+   * keeps for a process that has computed stays taken, so this is for a host that is closed afterwards.
+   */
+  readSpeed(device: string, options: { threads: number; budgetMs: number }): Promise<number> {
+    return this.#host.call('readSpeed', { device, ...options }, READ_SPEED_MS);
   }
 
   /** Opens the tokenizer of a GGUF; one without tensors will do. */

@@ -9,6 +9,7 @@ const device: z.ZodType<NativeDevice> = z.strictObject({
   name: z.string(),
   description: z.string(),
   backend: z.string(),
+  pciAddress: z.string().nullable(),
   kind: z.enum(['cpu', 'gpu', 'integrated', 'accelerator']),
   totalBytes: index,
   freeBytes: index,
@@ -36,6 +37,14 @@ export const engineContract = {
   methods: {
     boot: bootMethod,
     devices: { params: z.null(), result: z.array(device) },
+    readSpeed: {
+      params: z.strictObject({
+        device: z.string().min(1),
+        threads: z.number().int().positive(),
+        budgetMs: z.number().int().positive(),
+      }),
+      result: z.number().positive(),
+    },
     openVocabulary: { params: z.strictObject({ path: z.string().min(1) }), result: vocabulary },
     tokenize: {
       params: z.strictObject({ handle: index, text: z.string(), addSpecial: z.boolean(), parseSpecial: z.boolean() }),

@@ -19,6 +19,8 @@ serveHost(engineContract, () => ({
 
   devices: async () => booted().devices(),
 
+  readSpeed: (options) => booted().readSpeed(options),
+
   openVocabulary: async ({ path }) => {
     const vocabulary = await booted().loadVocabulary(path);
     const handle = nextHandle;

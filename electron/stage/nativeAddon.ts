@@ -7,6 +7,8 @@ export interface NativeDevice {
   name: string;
   description: string;
   backend: string;
+  /** Lower-case PCI address such as `0000:c1:00.0`; null where the backend knows none. */
+  pciAddress: string | null;
   kind: 'cpu' | 'gpu' | 'integrated' | 'accelerator';
   totalBytes: number;
   freeBytes: number;
@@ -156,6 +158,12 @@ export interface NativeAddon {
    */
   open(librariesFolder: string, fallbackFolder?: string | null): void;
   devices(): NativeDevice[];
+  /**
+   * Bytes per second at which a device reads Q4_0 weights to multiply them with one vector, as decoding does: the fastest
+   * of several passes over more memory than caches hold. Takes about `budgetMs` on a thread of its own, and up to 504 MiB
+   * of the device's memory, freed again. `threads` count on the CPU only.
+   */
+  readSpeed(options: { device: string; threads: number; budgetMs: number }): Promise<number>;
   loadStage(
     options: NativeLoadOptions,
     onProgress: (fraction: number) => void,

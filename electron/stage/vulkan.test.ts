@@ -45,10 +45,14 @@ describe.skipIf(!hasDevice)('on a Vulkan device in software', () => {
   }
 
   it('the device is listed with its memory', () => {
-    expect(device).toMatchObject({ backend: 'Vulkan', name: 'Vulkan0' });
+    expect(device).toMatchObject({ backend: 'Vulkan', name: 'Vulkan0', pciAddress: null });
     expect(device.description).toMatch(/llvmpipe/);
     expect(device.totalBytes).toBeGreaterThan(2 ** 30);
     expect(device.freeBytes).toBeLessThanOrEqual(device.totalBytes);
+  });
+
+  it('its speed can be measured, within its memory', async () => {
+    expect(await addon.readSpeed({ device: device.name, threads: 1, budgetMs: 1 })).toBeGreaterThan(0);
   });
 
   it('the whole model gives the same text, with KV and weights on the device', async () => {

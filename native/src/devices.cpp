@@ -21,12 +21,10 @@ std::vector<Device> listDevices(const LlamaApi& api) {
   std::vector<Device> devices;
   for (size_t i = 0; i < api.ggml_backend_dev_count(); i++) {
     ggml_backend_dev_t device = api.ggml_backend_dev_get(i);
-    size_t freeBytes = 0;
-    size_t totalBytes = 0;
-    api.ggml_backend_dev_memory(device, &freeBytes, &totalBytes);
-    devices.push_back({api.ggml_backend_dev_name(device), api.ggml_backend_dev_description(device),
-                       api.ggml_backend_reg_name(api.ggml_backend_dev_backend_reg(device)),
-                       kindOf(api.ggml_backend_dev_type(device)), totalBytes, freeBytes});
+    ggml_backend_dev_props props{};
+    api.ggml_backend_dev_get_props(device, &props);
+    devices.push_back({props.name, props.description, api.ggml_backend_reg_name(api.ggml_backend_dev_backend_reg(device)),
+                       props.device_id ? props.device_id : "", kindOf(props.type), props.memory_total, props.memory_free});
   }
   return devices;
 }

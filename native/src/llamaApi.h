@@ -57,14 +57,28 @@
 
 #define ROOMFUL_GGML_BASE_SYMBOLS(X)   \
   X(ggml_log_set)                      \
-  X(ggml_backend_dev_name)             \
-  X(ggml_backend_dev_description)      \
-  X(ggml_backend_dev_memory)           \
   X(ggml_backend_dev_type)             \
   X(ggml_backend_dev_backend_reg)      \
+  X(ggml_backend_dev_get_props)        \
+  X(ggml_backend_dev_supports_op)      \
+  X(ggml_backend_dev_init)             \
+  X(ggml_backend_free)                 \
+  X(ggml_backend_graph_compute)        \
+  X(ggml_backend_alloc_ctx_tensors)    \
+  X(ggml_backend_buffer_clear)         \
+  X(ggml_backend_buffer_free)          \
   X(ggml_backend_reg_name)             \
   X(ggml_backend_reg_get_proc_address) \
   X(ggml_backend_tensor_get)           \
+  X(ggml_backend_tensor_set)           \
+  X(ggml_init)                         \
+  X(ggml_free)                         \
+  X(ggml_tensor_overhead)              \
+  X(ggml_graph_overhead_custom)        \
+  X(ggml_new_tensor_2d)                \
+  X(ggml_mul_mat)                      \
+  X(ggml_new_graph_custom)             \
+  X(ggml_build_forward_expand)         \
   X(ggml_get_type_traits)              \
   X(ggml_row_size)                     \
   X(ggml_nbytes)                       \

@@ -1,10 +1,13 @@
 #include <napi.h>
 
+#include <chrono>
+
 #include "addonState.h"
 #include "argumentReader.h"
 #include "devices.h"
 #include "jsError.h"
 #include "parentWatch.h"
+#include "readSpeed.h"
 #include "sharedLibrary.h"
 #include "stageObject.h"
 #include "vocabularyObject.h"
@@ -35,12 +38,34 @@ Napi::Value devices(const Napi::CallbackInfo& info) {
     object.Set("name", device.name);
     object.Set("description", device.description);
     object.Set("backend", device.backend);
+    if (device.pciAddress.empty()) object.Set("pciAddress", env.Null());
+    else object.Set("pciAddress", device.pciAddress);
     object.Set("kind", device.kind);
     object.Set("totalBytes", static_cast<double>(device.totalBytes));
     object.Set("freeBytes", static_cast<double>(device.freeBytes));
     array.Set(i, object);
   }
   return array;
+}
+
+Napi::Value readSpeed(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const LlamaApi* api = LlamaApi::opened();
+  if (!api) return rejected(env, {FailureCode::LibraryMissing, "open() was not called"});
+  ArgumentReader options(info[0], "options");
+  const std::string device = options.text("device");
+  const auto threads = static_cast<int32_t>(options.integer("threads", 1, 512));
+  const std::chrono::milliseconds budget(options.integer("budgetMs", 1, 60'000));
+  if (options.failure()) return rejected(env, *options.failure());
+  AddonState& state = AddonState::of(env);
+  const auto background = contained(FailureCode::LoadFailed, [&] { return state.background(); });
+  if (!background.ok()) return rejected(env, background.failure());
+  return state.calls.submit(
+      env, *background.value(), {},
+      [api, device, threads, budget] { return measureReadSpeed(*api, device, threads, budget); },
+      [](Napi::Env taskEnv, double bytesPerSecond) -> Outcome<Napi::Value> {
+        return Napi::Value(Napi::Number::New(taskEnv, bytesPerSecond));
+      });
 }
 
 Napi::Value watchParent(const Napi::CallbackInfo& info) {
@@ -67,6 +92,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
 
   exports.Set("open", Napi::Function::New<open>(env, "open"));
   exports.Set("devices", Napi::Function::New<devices>(env, "devices"));
+  exports.Set("readSpeed", Napi::Function::New<readSpeed>(env, "readSpeed"));
   exports.Set("loadStage", Napi::Function::New<&StageObject::load>(env, "loadStage"));
   exports.Set("loadVocabulary", Napi::Function::New<&VocabularyObject::load>(env, "loadVocabulary"));
   exports.Set("exitWithParent", Napi::Function::New<watchParent>(env, "exitWithParent"));

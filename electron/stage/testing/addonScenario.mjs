@@ -46,6 +46,9 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const scenarios = {
   /** Whatever the surface offers, the bad ways included. */
   async everything() {
+    assert.ok((await addon.readSpeed({ device: 'CPU', threads: 1, budgetMs: 1 })) > 0);
+    await rejectsWith(addon.readSpeed({ device: 'none', threads: 1, budgetMs: 1 }), 'BadArgument');
+    await rejectsWith(addon.readSpeed({ device: 'CPU', threads: 0, budgetMs: 1 }), 'BadArgument');
     const vocabulary = await addon.loadVocabulary(modelPath);
     assert.equal(vocabulary.size, 1536);
     assert.equal(vocabulary.pieces().offsets.length, 1537);
