@@ -24,7 +24,7 @@ export interface DiscoveryOptions {
   onFound: (member: FoundMember) => void;
   /** A member said goodbye or was not heard for a while. That is no proof: multicast gets lost, goodbyes can be forged. */
   onGone?: (id: string) => void;
-  /** Another process announces this member's id: its data folder was copied, and whose address is this? */
+  /** Heard each time that another process announces this member's id at these addresses: its data folder was copied. */
   onTwin?: (addresses: readonly string[]) => void;
   /** How the cards of this machine are read; answers the same object while nothing changed. */
   cards?: () => Promise<NetworkCards>;
@@ -45,6 +45,9 @@ const ELSEWHERE = '';
 const NO_CARDS: NetworkCards = { usable: [], skipped: [] };
 
 const PROCESS_RUN = randomBytes(8).toString('hex');
+
+/** Of this process, so that a member that leaves a pool and joins one goes on counting within its run. */
+let editions = 0;
 
 /**
  * Tells everyone on the LAN where this member is, and hears where the others of its pool are (mDNS, DNS-SD): on every
@@ -152,7 +155,8 @@ export class Discovery {
     // Without a goodbye: the new announcement replaces the old one, and nobody need think that this member left.
     await this.#closeChannels({ goodbye: false });
     this.#cards = cards;
-    this.#edition += 1;
+    editions += 1;
+    this.#edition = editions;
     this.#refused = [];
     this.#looks = 0;
     this.#echoed.clear();
@@ -249,10 +253,12 @@ export class Discovery {
     return cardsOf(source, this.#cards.skipped).length > 0 ? null : ELSEWHERE;
   }
 
-  /** Takes over a new directory, without what is too old, and tells what is different. */
+  /** Takes over a new directory, without what is too old or no longer wanted, and tells what is different. */
   #update(directory: Directory): void {
+    if (this.#stopped) return;
     const cards = new Set([ELSEWHERE, ...this.#cards.usable.map(({ name }) => name)]);
-    this.#directory = keepSightings(directory, { cards, since: this.#clock.now() - FORGET_MS });
+    const kept = keepSightings(directory, { cards, since: this.#clock.now() - FORGET_MS });
+    this.#directory = new Map([...kept].filter(([id]) => this.#options.wanted(id)));
     const before = this.#found;
     this.#found = foundMembers(this.#directory, this.#cards.usable);
     for (const [id, member] of this.#found) {

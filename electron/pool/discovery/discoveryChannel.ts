@@ -112,7 +112,7 @@ export class DiscoveryChannel {
       if (browser.services.length > MAX_SERVICES) browser.stop();
     });
     browser.on('txt-update', (service) => this.#answered(service));
-    browser.on('down', ({ name }) => this.#options.onGoodbye(name));
+    browser.on('down', ({ name }) => queueMicrotask(() => this.#options.onGoodbye(name)));
     this.#browser = browser;
   }
 
@@ -123,8 +123,10 @@ export class DiscoveryChannel {
     await new Promise<void>((resolve) => this.#bonjour.destroy(() => resolve()));
   }
 
+  /** Outside the library's handler, whose errors are taken for those of a hostile packet. */
   #answered({ name, txt, referer }: Bonjour.Service): void {
-    if (referer !== undefined) this.#options.onAnswer({ name, text: txt, from: referer.address });
+    if (referer === undefined) return;
+    queueMicrotask(() => this.#options.onAnswer({ name, text: txt, from: referer.address }));
   }
 }
 

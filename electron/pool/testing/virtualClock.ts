@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 /** A clock that stands still until a test moves it. */
 export class VirtualClock implements Clock {
   #now = 0;
+  #slept = 0;
   #timers = new Set<{ at: number; run: () => void }>();
 
   now(): number {
@@ -10,7 +11,12 @@ export class VirtualClock implements Clock {
   }
 
   wall(): number {
-    return this.#now;
+    return this.#now + this.#slept;
+  }
+
+  /** As a machine that sleeps: its other clock stands still meanwhile. */
+  sleep(ms: number): void {
+    this.#slept += ms;
   }
 
   after(ms: number, run: () => void): () => void {
