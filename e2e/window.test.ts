@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
     const page = await openWindow({ storageState: signedIn });
     const stages = page.getByRole('region', { name: /^Placement of/ }).getByRole('listitem');
     await stages.first().waitFor();
-    const lines = demo.stdout().matchAll(/^(\w+) +(\d+) to (\d+) .* [KMG]iB/gm);
+    const lines = demo.stdout().matchAll(/^(\w+) +(\d+) to (\d+) .* [KMG]B/gm);
     const printed = [...lines].map(([, member, first, last]) => `${member} layers ${first}–${last}`);
     const shown = await stages.evaluateAll((items) =>
       items.map(
