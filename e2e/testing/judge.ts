@@ -38,7 +38,7 @@ export class Judge {
       }
       return answer;
     } finally {
-      sequence.dispose();
+      await sequence.dispose();
     }
   }
 

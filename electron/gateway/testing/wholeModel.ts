@@ -35,7 +35,7 @@ export async function wholeModel(
     const leave = (): void => {
       if (sequence.disposed) return;
       running -= 1;
-      sequence.dispose();
+      void sequence.dispose();
     };
     signal.addEventListener('abort', leave, { once: true });
     try {
