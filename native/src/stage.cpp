@@ -99,7 +99,8 @@ Stage::Stage(Key, const LlamaApi& api, const StageOptions& options, ModelPointer
 Status Stage::checkModel() const {
   const std::string file = "'" + options_.path + "'";
   const int32_t layers = api_.llama_model_n_layer(model_.get());
-  if (layers != options_.layers) {
+  // A whole model may count layers that only predict further tokens; a stage names its output by the number.
+  if (options_.role != Role::Whole && layers != options_.layers) {
     return bad(file + " holds " + std::to_string(layers) + " layers, not " + std::to_string(options_.layers));
   }
   // A file cut for a stage without head has a vocabulary of one (ENGINE.md section 2).
@@ -142,8 +143,6 @@ Status Stage::openContext() {
   params.flash_attn_type = options_.gpuLayers > 0                ? LLAMA_FLASH_ATTN_TYPE_AUTO
                            : options_.kvType != GGML_TYPE_F16 ? LLAMA_FLASH_ATTN_TYPE_ENABLED
                                                               : LLAMA_FLASH_ATTN_TYPE_DISABLED;
-  // Every slot has cells of its own. In shared ones the order in which a row adds up its values, and so its rounding,
-  // would depend on which other slots came between, and every slot would pay for the length of all.
   // Every slot has cells of its own. In shared ones the order in which a row's values are added up, and so its rounding,
   // depends on which other slots came between, and every slot pays for the length of all.
   params.kv_unified = false;
@@ -212,13 +211,12 @@ Status Stage::checkStep(const Step& step) const {
                std::to_string(batchLimit_) + " at once");
   }
   const int32_t vocabulary = options_.role == Role::First ? embedding_->rows() : vocabularySize_;
-  size_t sampled = 0;
   for (const Run& run : step.runs) {
-    if (run.sampling) sampled++;
+    if (run.tokens.empty()) continue;
     const int32_t held = lengthOf(run.slot);
-    const int32_t length = run.truncateTo ? std::min(held, *run.truncateTo) : held;
-    if (!run.tokens.empty() && run.start != length) {
-      return bad("slot " + std::to_string(run.slot) + " holds " + std::to_string(length) +
+    const int32_t next = run.truncateTo ? std::min(held, *run.truncateTo) : held;
+    if (run.start != next) {
+      return bad("slot " + std::to_string(run.slot) + " holds " + std::to_string(next) +
                  " tokens, but the run starts at position " + std::to_string(run.start));
     }
     if (takesTokens(options_.role)) {
@@ -228,11 +226,6 @@ Status Stage::checkStep(const Step& step) const {
         return bad("token " + std::to_string(*outside) + " is not in the vocabulary of " + std::to_string(vocabulary));
       }
     }
-  }
-  const size_t mostOutputs = std::max<size_t>(options_.maxOutputs, static_cast<size_t>(options_.slots));
-  if (sampled > mostOutputs) {
-    return bad("the step asks for " + std::to_string(sampled) + " tokens, but maxOutputs is " +
-               std::to_string(options_.maxOutputs));
   }
   return Nothing{};
 }
