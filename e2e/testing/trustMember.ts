@@ -6,8 +6,14 @@ import { PoolTrust } from '../../electron/pool/trust/poolTrust.ts';
 import type { TrustEvent } from '../../electron/pool/trust/trustEvents.ts';
 import type { HelloReply } from '../../electron/wire/generated/roomful/v1/member.ts';
 import { MemberClient } from '../../electron/wire/memberClient.ts';
-import { memberService } from '../../electron/wire/memberService.ts';
-import { WireServer } from '../../electron/wire/wireServer.ts';
+import { type MemberHandlers, memberService } from '../../electron/wire/memberService.ts';
+import { type ServedService, WireServer } from '../../electron/wire/wireServer.ts';
+
+/** What a member does beside trusting. */
+export interface MemberWork {
+  handlers?: Partial<MemberHandlers>;
+  services?: ServedService[];
+}
 
 /** Members of pools in one process: the real trust and the real server, and a list in place of discovery. */
 export class TrustRoom {
@@ -28,8 +34,8 @@ export class TrustRoom {
   now = (): number => this.clock() + this.aheadMs;
 
   /** A member with the data folder `home` below the room's, in the pool that the folder says, or in none. */
-  async start(home: string, name = home): Promise<TrustMember> {
-    const member = await TrustMember.start(this, home, name);
+  async start(home: string, name = home, work: (trust: PoolTrust) => MemberWork = () => ({})): Promise<TrustMember> {
+    const member = await TrustMember.start(this, { folder: home, name, work });
     this.#members.push(member);
     return member;
   }
@@ -74,7 +80,10 @@ export class TrustMember {
     this.errors = parts.errors;
   }
 
-  static async start(room: TrustRoom, folder: string, name: string): Promise<TrustMember> {
+  static async start(
+    room: TrustRoom,
+    { folder, name, work }: { folder: string; name: string; work: (trust: PoolTrust) => MemberWork },
+  ): Promise<TrustMember> {
     const home = join(room.folder, folder);
     const errors: unknown[] = [];
     const events: TrustEvent[] = [];
@@ -104,6 +113,7 @@ export class TrustMember {
       shareBytes: 1,
       backend: 'cpu',
     });
+    const { handlers = {}, services = [] } = work(trust);
     const control = memberService({
       hello,
       linkStage: async () => {},
@@ -111,12 +121,13 @@ export class TrustMember {
         emit({ progress: { phase: 'loading', fraction: 0 } });
         return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
       },
+      ...handlers,
     });
     const server = await WireServer.start({
       tls: trust.tls,
       host: '127.0.0.1',
       port: 0,
-      services: [control, trust.service],
+      services: [control, trust.service, ...services],
       admits: (id) => trust.admits(id),
     });
     guardServer(trust, server);

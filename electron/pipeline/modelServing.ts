@@ -24,6 +24,8 @@ export interface ServingModel extends ServedModel {
 }
 
 interface Entry extends ServingModel {
+  /** The members that hold its stages. */
+  readonly members: ReadonlySet<string>;
   close(): Promise<void>;
 }
 
@@ -49,11 +51,17 @@ interface ComingUp {
   release: (() => Promise<void> | void)[];
 }
 
+/** A model that is coming up over some of these members. */
+interface Forming {
+  members: string[];
+  stop: AbortController;
+}
+
 /** The models that this member coordinates: plans, forms and keeps their pipelines. */
 export class ModelServing implements ServedModels {
   readonly #options: ModelServingOptions;
   readonly #models = new Map<string, Entry>();
-  readonly #forming = new Set<string>();
+  readonly #forming = new Map<string, Forming>();
 
   constructor(options: ModelServingOptions) {
     this.#options = options;
@@ -77,10 +85,18 @@ export class ModelServing implements ServedModels {
     if (this.#models.has(id) || this.#forming.has(id)) {
       throw new PipelineError('FormFailed', `${id} is being served already; stop it first.`);
     }
-    this.#forming.add(id);
+    const stop = new AbortController();
+    this.#forming.set(id, { members: request.members.map((member) => member.id), stop });
     const release: (() => Promise<void> | void)[] = [];
     try {
-      const entry = await this.#comeUp({ id, source, request, onEvent, signal, release });
+      const entry = await this.#comeUp({
+        id,
+        source,
+        request,
+        onEvent,
+        signal: AbortSignal.any([signal, stop.signal]),
+        release,
+      });
       this.#models.set(id, entry);
       this.#options.onChange?.();
       onEvent({ type: 'ready', model: id, contextLength: entry.contextLength });
@@ -141,6 +157,7 @@ export class ModelServing implements ServedModels {
       id,
       pipelineId,
       placement,
+      members: new Set(stages.map(({ member }) => member.member)),
       createdAt: Math.floor(Date.now() / 1000),
       contextLength: formed.pipeline.config.sequenceLength,
       chatTemplate: source.summary.chatTemplate,
@@ -180,6 +197,15 @@ export class ModelServing implements ServedModels {
     this.#options.onChange?.();
     await entry.close();
     return true;
+  }
+
+  /** Ends every model that has a stage on a member, or may get one there, because the member was removed from the pool. */
+  async dropMember(member: string): Promise<void> {
+    for (const { members, stop } of this.#forming.values()) {
+      if (members.includes(member)) stop.abort(new PipelineError('FormFailed', 'A member was removed from the pool.'));
+    }
+    const lost = [...this.#models.values()].filter(({ members }) => members.has(member));
+    await Promise.all(lost.map(({ id }) => this.stop(id)));
   }
 
   async close(): Promise<void> {

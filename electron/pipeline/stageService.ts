@@ -31,7 +31,11 @@ const PROGRESS_INTERVAL_MS = 100;
 
 interface RunningStage {
   epoch: Epoch;
+  /** The members whose processes it is linked to. */
+  neighbours: Set<string>;
   link(predecessor: StagePredecessor): Promise<void>;
+  /** Ends it, and tells its coordinator why. */
+  lose(cause: Error): void;
 }
 
 /** What a member does with orders for stages: cut the file, run the host, and tell the coordinator how it fares. */
@@ -69,7 +73,15 @@ export class StageService {
     if (compareEpochs(epoch, stage.epoch) !== 0) {
       throw new CallRefused('StaleEpoch', `Stage ${position} of pipeline ${pipeline} has another epoch.`);
     }
+    stage.neighbours.add(predecessorMember);
     await stage.link({ address: predecessorAddress, member: predecessorMember });
+  }
+
+  /** Ends every stage that is linked to a member, because the member was removed. */
+  dropMember(member: string): void {
+    for (const { neighbours, lose } of this.#running.values()) {
+      if (neighbours.has(member)) lose(new CallRefused('NotAdmitted', `Member ${member} was removed from the pool.`));
+    }
   }
 
   /** Resolves when every stage is gone; their callers must have cancelled. */
@@ -102,7 +114,12 @@ export class StageService {
       const loaded = await Promise.race([loading, gone.promise]);
       if (loaded === undefined) return;
       const stage = client;
-      this.#running.set(key, { epoch, link: (predecessor) => stage.link(predecessor) });
+      this.#running.set(key, {
+        epoch,
+        neighbours: new Set([order.followerMember]),
+        link: (predecessor) => stage.link(predecessor),
+        lose: (cause) => gone.reject(cause),
+      });
       const { weightBytes, kvBytes, computeBytes } = loaded.memory;
       const report = { address: loaded.address, weightBytes, kvBytes, computeBytes };
       emit({ progress: undefined, loaded: report, failed: undefined });
