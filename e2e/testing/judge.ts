@@ -1,10 +1,12 @@
 import { getLlama, type Llama, type LlamaContext, LlamaLogLevel, type LlamaModel, type Token } from 'node-llama-cpp';
 
 export interface JudgeOptions {
-  /** n_ctx. */
+  /** n_ctx, over all slots. */
   contextLength: number;
   /** n_batch and n_ubatch. */
   batch: number;
+  /** n_seq_max; 1 where it is left out. */
+  slots?: number;
 }
 
 let llama: Promise<Llama> | undefined;
@@ -19,11 +21,12 @@ export class Judge {
     this.#context = context;
   }
 
-  static async open(modelPath: string, { contextLength, batch }: JudgeOptions): Promise<Judge> {
+  static async open(modelPath: string, { contextLength, batch, slots = 1 }: JudgeOptions): Promise<Judge> {
     llama ??= getLlama({ gpu: false, build: 'never', maxThreads: 1, logLevel: LlamaLogLevel.error });
     const model = await (await llama).loadModel({ modelPath, gpuLayers: 0 });
-    // Stages on the CPU run without flash attention.
-    const options = { contextSize: contextLength, batchSize: batch, threads: 1, sequences: 1, flashAttention: false };
+    // node-llama-cpp counts the context of one sequence. Stages on the CPU run without flash attention.
+    const sizes = { contextSize: contextLength / slots, sequences: slots, batchSize: batch };
+    const options = { ...sizes, threads: 1, flashAttention: false };
     return new Judge(model, await model.createContext(options));
   }
 

@@ -11,20 +11,28 @@ export interface ChildMember extends ReadyMember {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a member with its own data folder and resolves when it is ready. It ends when this process does. Its log goes
- * to its data folder. Rejects with the reason in one line.
- */
-export function startChildMember(options: {
+export interface ChildMemberOptions {
   home: string;
   name: string;
   memoryBytes: number;
   threads: number;
-}): Promise<ChildMember> {
-  const entry = fileURLToPath(new URL('../headless.js', import.meta.url));
+  /** Added to the environment of this process. */
+  env?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Starts a member with its own data folder and resolves when it is ready. It ends when this process does. Its log goes
+ * to its data folder. Rejects with the reason in one line.
+ */
+export function startChildMember(options: ChildMemberOptions): Promise<ChildMember> {
   const args = ['--home', options.home, '--name', options.name];
   args.push('--memory', String(options.memoryBytes), '--threads', String(options.threads));
-  const child = fork(entry, args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  const child = fork(headlessEntry(), args, {
+    // Not the parent's flags: an inspector port or a loader of its own would follow.
+    execArgv: [],
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
   let errors = '';
   child.stderr?.on('data', (chunk: Buffer) => {
     errors = (errors + chunk.toString()).slice(-4000);
@@ -46,6 +54,12 @@ export function startChildMember(options: {
       resolve({ ...ready.data, process: child, stop: () => stop(child) });
     });
   });
+}
+
+/** The compiled entry, also for a parent that runs from the sources, as tests do. */
+function headlessEntry(): string {
+  const here = import.meta.url;
+  return fileURLToPath(new URL(here.endsWith('.ts') ? '../../dist/electron/headless.js' : '../headless.js', here));
 }
 
 const STOP_TIMEOUT_MS = 5000;

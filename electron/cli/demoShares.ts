@@ -1,18 +1,25 @@
 import { servingSizes } from '../pipeline/servingSizes.ts';
-import type { Member } from '../planner/member.ts';
 import type { ModelShape } from '../planner/modelShape.ts';
-import { plan } from '../planner/plan.ts';
 import { memoryToShare } from '../planner/stageBytes.ts';
+
+export interface DemoShareOptions {
+  /** Sizes that the model will be served with, as a ServeRequest names them. */
+  contextLength?: number;
+  slots?: number;
+  /** Whether the first member leads; true where it is left out. */
+  leads?: boolean;
+}
 
 /**
  * Bytes that each of `members` shares so that the model needs all of them: about as many layers fit on each. The first
  * leads. A model that must stay whole gets one member that can hold it, and others that cannot. Throws where the model
  * has fewer layers, or places to cut it, than there are to be members.
  */
-export function demoShares(shape: ModelShape, members: number): number[] {
-  const sizes = servingSizes(shape, {});
+export function demoShares(shape: ModelShape, members: number, options: DemoShareOptions = {}): number[] {
+  const sizes = servingSizes(shape, options);
   const layers = shape.layers.length;
-  const role = (index: number) => ({ leads: index === 0, deviceClass: 'cpu' as const });
+  const leads = options.leads ?? true;
+  const role = (index: number) => ({ leads: leads && index === 0, deviceClass: 'cpu' as const });
   const stages = shape.cutPoints.length === 0 ? 1 : members;
   if (stages > shape.cutPoints.length + 1) {
     const most = shape.cutPoints.length + 1;
@@ -35,16 +42,4 @@ function evenly(values: readonly number[], count: number): number[] {
     const at = Math.round(((index + 1) * (values.length + 1)) / (count + 1)) - 1;
     return values[Math.min(values.length - 1, Math.max(at, index))] ?? 0;
   });
-}
-
-export function demoStages(shape: ModelShape, shares: readonly number[]): number {
-  const room = shares.map(
-    (memoryBytes, index): Member => ({
-      address: `${index}`,
-      backend: 'Cpu',
-      memoryBytes,
-      build: '',
-    }),
-  );
-  return plan(room, shape, { ...servingSizes(shape, {}), coordinator: '0' }).pipelines[0]?.stages.length ?? 0;
 }

@@ -88,6 +88,9 @@ export function multiplesOf(period: number, layers: number): number[] {
   return multiples;
 }
 
+/** Every architecture that may be cut. */
+export const splittableArchitectures: readonly string[] = [...rules.keys()];
+
 /** The rules of an architecture; undefined for one that serves whole only. */
 export function architectureRules(architecture: string): ArchitectureRules | undefined {
   return rules.get(architecture);
