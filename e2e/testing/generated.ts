@@ -14,9 +14,3 @@ export async function generated(
   for await (const token of model.generate(request, new AbortController().signal)) tokens.push(token);
   return tokens;
 }
-
-/** The tokens up to the first end token, which is kept, as a served model gives them. */
-export function untilEnd(tokens: readonly number[], endTokens: ReadonlySet<number>): number[] {
-  const end = tokens.findIndex((token) => endTokens.has(token));
-  return end < 0 ? [...tokens] : tokens.slice(0, end + 1);
-}

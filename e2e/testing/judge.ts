@@ -31,13 +31,22 @@ export class Judge {
   }
 
   /** The `count` tokens that greedily follow the prompt; an end token does not end them. */
-  async greedy(prompt: readonly number[], count: number): Promise<number[]> {
+  greedy(prompt: readonly number[], count: number): Promise<number[]> {
+    return this.#follow(prompt, count, () => false);
+  }
+
+  /** The tokens that greedily follow the prompt, up to the first end token, which is kept, and at most `most`. */
+  answer(prompt: readonly number[], most: number): Promise<number[]> {
+    return this.#follow(prompt, most, (token) => this.#model.isEogToken(token));
+  }
+
+  async #follow(prompt: readonly number[], most: number, isEnd: (token: Token) => boolean): Promise<number[]> {
     const sequence = this.#context.getSequence();
     try {
       const answer: number[] = [];
       for await (const token of sequence.evaluate([...prompt] as Token[], { temperature: 0, yieldEogToken: true })) {
         answer.push(token);
-        if (answer.length === count) break;
+        if (answer.length === most || isEnd(token)) break;
       }
       return answer;
     } finally {

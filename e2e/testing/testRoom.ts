@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ChildMember, startChildMember } from '../../electron/cli/childMember.ts';
 import { type DemoShareOptions, demoShares } from '../../electron/cli/demoShares.ts';
+import { modelShape } from '../../electron/gguf/modelShape.ts';
+import { openModel } from '../../electron/gguf/openModel.ts';
 import { type Member, startMember } from '../../electron/member.ts';
 import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
 import type { ServeRequest } from '../../electron/pipeline/serveEvents.ts';
@@ -59,6 +61,16 @@ export class TestRoom {
     }
   }
 
+  /** A room in which this model needs all of so many members. */
+  static async forModel(
+    modelPath: string,
+    members: number,
+    options: DemoShareOptions & { launcher?: HostLauncher } = {},
+  ): Promise<TestRoom> {
+    const shape = modelShape(await openModel(modelPath));
+    return TestRoom.open(sharesOf([shape], members, options), options.launcher);
+  }
+
   /** All members, the lead first, as a ServeRequest lists them. */
   get members(): ServeRequest['members'] {
     return [this.lead, ...this.others].map(({ address, id }) => ({ address, id }));
@@ -67,6 +79,11 @@ export class TestRoom {
   /** Serves a model with the lead as its coordinator, over all members or those that are named. */
   serve(request: Omit<ServeRequest, 'members'> & Partial<ServeRequest>): Promise<ServingModel> {
     return this.lead.models.serve({ members: this.members, ...request }, () => {}, new AbortController().signal);
+  }
+
+  /** Port of the lead's gateway. */
+  get port(): number {
+    return Number(new URL(this.lead.gateway).port);
   }
 
   /** Ends every member and removes what they wrote. */
