@@ -26,7 +26,6 @@ interface Disk {
 
 interface Process {
   id: string;
-  run: string;
   state: MembershipState;
   running: boolean;
   /** Stopped: what happens to it meanwhile waits here. */
@@ -241,12 +240,12 @@ export class SimulatedPool {
     return [...this.#processes.keys()];
   }
 
-  viewOf(id: string): MembershipView {
-    return this.#processOf(id).state.view;
+  stateOf(id: string): MembershipState {
+    return this.#processOf(id).state;
   }
 
-  runOf(id: string): string {
-    return this.#processOf(id).run;
+  viewOf(id: string): MembershipView {
+    return this.stateOf(id).view;
   }
 
   livenessOf(id: string, by: string): Liveness | undefined {
@@ -315,7 +314,7 @@ export class SimulatedPool {
     const others = [...this.#roster].filter((other) => other !== id);
     const peers = new Map(others.map((other) => [other, [`${other}:1`]]));
     const state = startingState({ at: this.now, own, epoch: disk.epoch, peers });
-    const process = { id, run, state, running: true, backlog: null, asleep: false, clockLag: 0, clones: 0 };
+    const process = { id, state, running: true, backlog: null, asleep: false, clockLag: 0, clones: 0 };
     const tick = (): void => {
       if (!process.running) return;
       this.#dispatch(process, { type: 'tick', wall: 1e12 + this.now });
