@@ -10,6 +10,7 @@ import { readRendererFiles } from './gateway/window/rendererFiles.ts';
 import { WindowAccess } from './gateway/window/windowAccess.ts';
 import { ModelServing } from './pipeline/modelServing.ts';
 import { StageService } from './pipeline/stageService.ts';
+import { EpochFence } from './pool/epochFence.ts';
 import { nextEpochCounter } from './pool/epochStore.ts';
 import { openIdentity } from './pool/identity.ts';
 import { openMemberTls } from './pool/openMemberTls.ts';
@@ -69,6 +70,7 @@ export async function startMember(options: MemberOptions): Promise<Member> {
   const identity = await openIdentity(home);
   const tls = await openMemberTls(home, identity);
   const build = LLAMA_CPP_COMMIT;
+  const fence = await EpochFence.open(home);
   await reapLeftovers(home);
   const launcher = notingLauncher(options.launcher, home);
   const closers: (() => Promise<void>)[] = [];
@@ -85,6 +87,7 @@ export async function startMember(options: MemberOptions): Promise<Member> {
       folder: join(home, 'stages'),
       threads,
       gpuLayers: engine.backend === 'cpu' ? 0 : ALL_LAYERS,
+      admitEpoch: (epoch) => fence.admit(epoch),
     });
     const ring = new RingServer();
     const control = memberService({

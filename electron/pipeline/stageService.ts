@@ -23,6 +23,8 @@ export interface StageServiceOptions {
   threads: number;
   /** Layers of a stage that go to the device; 0 on a member that computes on its CPU. */
   gpuLayers: number;
+  /** Lets an order of this epoch in, or throws CallRefused('StaleEpoch'). */
+  admitEpoch(epoch: Epoch): Promise<void>;
 }
 
 /** Rows whose logits may be asked for in one step: one per slot while nothing drafts. */
@@ -43,7 +45,6 @@ export class StageService {
   readonly #options: StageServiceOptions;
   readonly #running = new Map<string, RunningStage>();
   readonly #ending = new Set<Promise<void>>();
-  #newestEpoch: Epoch | null = null;
 
   constructor(options: StageServiceOptions) {
     this.#options = options;
@@ -51,7 +52,7 @@ export class StageService {
 
   /**
    * Runs a stage until `signal` says that nobody wants it any more, or it is lost. Throws CallRefused('StaleEpoch') for an
-   * order older than one that was seen, and what kept the stage from loading. Leaves no process and no file.
+   * order of an older epoch, and what kept the stage from loading. Leaves no process and no file.
    */
   run(order: RunStageOrder, emit: (event: StageEvent) => void, signal: AbortSignal): Promise<void> {
     const running = this.#run(order, emit, signal);
@@ -91,8 +92,11 @@ export class StageService {
 
   async #run(order: RunStageOrder, emit: (event: StageEvent) => void, signal: AbortSignal): Promise<void> {
     const { pipeline, epoch, position } = order;
-    this.#admit(order);
+    await this.#options.admitEpoch(epoch);
     const key = stageKey(pipeline, position);
+    if (this.#running.has(key)) {
+      throw new CallRefused('PlaceTaken', `Stage ${position} of pipeline ${pipeline} runs here already.`);
+    }
     const folder = join(this.#options.folder, `${pipeline.replace(/[^\w-]/g, '_')}-${position}`);
     let client: StageClient | null = null;
     try {
@@ -130,16 +134,6 @@ export class StageService {
       if (this.#running.get(key)?.epoch === epoch) this.#running.delete(key);
       await client?.close();
       await rm(folder, { recursive: true, force: true });
-    }
-  }
-
-  #admit({ pipeline, epoch, position }: RunStageOrder): void {
-    if (this.#newestEpoch !== null && compareEpochs(epoch, this.#newestEpoch) < 0) {
-      throw new CallRefused('StaleEpoch', `Epoch ${epoch.counter} is over; ${this.#newestEpoch.counter} leads.`);
-    }
-    this.#newestEpoch = epoch;
-    if (this.#running.has(stageKey(pipeline, position))) {
-      throw new CallRefused('PlaceTaken', `Stage ${position} of pipeline ${pipeline} runs here already.`);
     }
   }
 

@@ -6,6 +6,7 @@ import type { Beat, MembershipEffect, MembershipEvent, PresenceNews } from './me
 import { type MembershipState, newPeer, type Peer } from './membershipState.ts';
 import { BEAT_MS, LOST_MS, REDIAL_MAX_MS, REDIAL_MIN_MS, SETTLE_MS, STALL_MS } from './membershipTimings.ts';
 import { livenessOf, presentRecords, viewOf } from './membershipView.ts';
+import { peerAddresses, reachedAddress } from './peerAddresses.ts';
 import { compareRecords, type PresenceRecord } from './presenceRecord.ts';
 
 /** A copy of the state that one event may change, and what is to be done about it. */
@@ -254,7 +255,7 @@ function dialWhoIsDue(draft: Draft): void {
   if (draft.own.left) return;
   for (const [id, peer] of draft.peers) {
     if (peer.links.size > 0 || peer.dialling || draft.now < peer.nextDialAt) continue;
-    const addresses = addressesOf(peer);
+    const addresses = peerAddresses(peer);
     if (addresses.length === 0) {
       if (peer.broken) change(draft, id, () => ({ broken: false, doubted: true }));
       continue;
@@ -262,23 +263,6 @@ function dialWhoIsDue(draft: Draft): void {
     change(draft, id, () => ({ dialling: true }));
     draft.effects.push({ type: 'dial', peer: id, addresses });
   }
-}
-
-/** Where to look for a peer: where it was last, where others say, where it says itself. */
-function addressesOf(peer: Peer): string[] {
-  const reached = reachedAddress(peer);
-  const { record } = peer;
-  const told = record === null ? [] : record.card.hosts.map((host) => address(host, record.heartbeatPort));
-  return [...new Set([...(reached === null ? [] : [reached]), ...peer.addresses, ...told])];
-}
-
-function reachedAddress({ reached, record }: Peer): string | null {
-  const port = reached?.port ?? record?.heartbeatPort;
-  return reached === null || port === undefined ? null : address(reached.host, port);
-}
-
-function address(host: string, port: number): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** Beats, to everybody that this member has a link with. */

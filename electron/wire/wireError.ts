@@ -22,10 +22,14 @@ export class WireError extends Error {
 /** Nobody answered at the address, or the two could not agree on a certificate. */
 export class PeerUnreachable extends WireError {
   readonly address: string;
+  /** The machine at the address says that nobody listens there, instead of saying nothing. */
+  readonly refused: boolean;
 
   constructor(address: string, why: string, options?: { cause?: unknown }) {
     super(`No member could be reached at ${address}: ${why}`, options);
     this.address = address;
+    // grpc-js hands the error of the connection on as text only.
+    this.refused = why.includes('ECONNREFUSED');
   }
 }
 
