@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dialPresence } from '../wire/dialPresence.ts';
+import { dialHeartbeat } from '../wire/dialHeartbeat.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
-import type { PresenceLink } from '../wire/presenceLink.ts';
-import { presenceService } from '../wire/presenceService.ts';
+import type { HeartbeatLink } from '../wire/heartbeatLink.ts';
+import { heartbeatService } from '../wire/heartbeatService.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
 import { PeerUnreachable } from '../wire/wireError.ts';
 import { WireServer } from '../wire/wireServer.ts';
-import { firstAnswer } from './firstAnswer.ts';
+import { raceAddresses } from './addressRace.ts';
+import { systemClock } from './clock.ts';
 import { encodeBeat, parseBeat } from './heartbeatCodec.ts';
 import type { HeartbeatOptions } from './heartbeatContract.ts';
 import type { MembershipEffect, MembershipEvent } from './membershipEvents.ts';
@@ -15,7 +16,7 @@ import { type MembershipState, startingState } from './membershipState.ts';
 import { MembershipStore } from './membershipStore.ts';
 import { TICK_MS } from './membershipTimings.ts';
 import type { MembershipView } from './membershipView.ts';
-import { reachedAddress } from './peerAddresses.ts';
+import { controlAddresses, reachedAddress } from './peerAddresses.ts';
 import { reduceMembership } from './reduceMembership.ts';
 
 /** A dial that nobody answers gives up after this, ms. */
@@ -27,8 +28,8 @@ const GOODBYE_MS = 500;
 
 export interface HeartbeatListeners {
   onChange(view: MembershipView): void;
-  /** Another process lives with this member's id. */
-  onCloned(younger: boolean): void;
+  /** Another process lives with this member's id; its control plane may be found at these addresses. */
+  onTwin(addresses: string[]): void;
   /** Told once for each thing that is wrong but stops nothing. */
   onTrouble(message: string): void;
 }
@@ -40,7 +41,7 @@ export class Heartbeat {
   readonly #member: string;
   readonly #store: MembershipStore;
   readonly #listeners: HeartbeatListeners;
-  readonly #links = new Map<string, PresenceLink>();
+  readonly #links = new Map<string, HeartbeatLink>();
   readonly #dials = new Map<string, AbortController>();
   readonly #troubles = new Set<string>();
   #tls: TlsMaterial;
@@ -76,7 +77,7 @@ export class Heartbeat {
   take(event: Untimed<MembershipEvent>): void {
     if (this.#state === null || this.#stopped) return;
     const before = this.#state;
-    const { state, effects } = reduceMembership(before, { ...event, at: performance.now() });
+    const { state, effects } = reduceMembership(before, { ...event, at: systemClock.now() });
     this.#state = state;
     for (const effect of effects) this.#perform(effect);
   }
@@ -124,8 +125,8 @@ export class Heartbeat {
       const last = reached[peer];
       if (peer !== member) known.set(peer, last === undefined ? addresses : [...new Set([last, ...addresses])]);
     }
-    this.#state = startingState({ at: performance.now(), own, epoch, peers: known });
-    const tick = (): void => this.take({ type: 'tick', wall: Date.now() });
+    this.#state = startingState({ at: systemClock.now(), own, epoch, peers: known });
+    const tick = (): void => this.take({ type: 'tick', wall: systemClock.wall() });
     this.#timer = setInterval(tick, TICK_MS);
     tick();
   }
@@ -134,7 +135,7 @@ export class Heartbeat {
     const options = {
       tls: this.#tls,
       host,
-      services: [presenceService((link) => this.#addLink(link))],
+      services: [heartbeatService((link) => this.#addLink(link))],
       admits: (member: string) => this.#state?.peers.has(member) ?? false,
       onRefused: (member: string | null) =>
         member === null
@@ -170,12 +171,12 @@ export class Heartbeat {
         this.#rememberReached();
         this.#listeners.onChange(effect.view);
         break;
-      case 'cloned':
-        if (this.#once('cloned')) this.#listeners.onCloned(effect.younger);
+      case 'twin':
+        if (this.#once(`twin ${effect.record.run}`)) this.#listeners.onTwin(controlAddresses(effect.record));
     }
   }
 
-  #addLink(link: PresenceLink): void {
+  #addLink(link: HeartbeatLink): void {
     if (this.#stopped) {
       link.close();
       return;
@@ -202,17 +203,23 @@ export class Heartbeat {
     const given = new AbortController();
     this.#dials.set(peer, given);
     const timer = setTimeout(() => given.abort(), DIAL_TIMEOUT_MS);
-    const dial = async (address: string, signal: AbortSignal): Promise<PresenceLink> => {
+    const dial = async (address: string, signal: AbortSignal): Promise<HeartbeatLink> => {
       try {
-        return await dialPresence({ address, member: peer, tls: this.#tls, signal });
+        return await dialHeartbeat({ address, member: peer, tls: this.#tls, signal });
       } catch (cause) {
         if (cause instanceof PeerUnreachable && cause.refused) this.take({ type: 'dialRefused', peer, address });
         throw cause;
       }
     };
-    firstAnswer(addresses, dial, { signal: given.signal, discard: (link) => link.close() })
+    raceAddresses({
+      candidates: addresses.map((address) => ({ address, medium: 'unknown' })),
+      dial: ({ address }, signal) => dial(address, signal),
+      discard: (link) => link.close(),
+      clock: systemClock,
+      signal: given.signal,
+    })
       .then(
-        (link) => this.#addLink(link),
+        ({ connection }) => this.#addLink(connection),
         // Why each address did not answer is of no interest as long as one may later.
         () => this.take({ type: 'dialFailed', peer }),
       )

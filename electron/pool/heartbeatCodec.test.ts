@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Heartbeat } from '../wire/generated/roomful/v1/presence.ts';
+import { Heartbeat } from '../wire/generated/roomful/v1/heartbeat.ts';
 import { encodeBeat, parseBeat } from './heartbeatCodec.ts';
 import type { Beat } from './membershipEvents.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Heartbeat } from '../wire/generated/roomful/v1/presence.ts';
+import type { Heartbeat } from '../wire/generated/roomful/v1/heartbeat.ts';
 import type { Beat } from './membershipEvents.ts';
 
 /** Most members that a beat may tell about. */

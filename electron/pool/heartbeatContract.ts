@@ -33,6 +33,6 @@ export type HeartbeatReport =
   /** Instead of `started`, and the last. */
   | { type: 'failed'; message: string }
   | { type: 'changed'; view: MembershipView }
-  | { type: 'cloned'; younger: boolean }
+  | { type: 'twin'; addresses: string[] }
   /** Something that is wrong and does not keep the heartbeat from going on; each is told once. */
   | { type: 'trouble'; message: string };

@@ -9,7 +9,7 @@ async function beat(options: HeartbeatOptions): Promise<void> {
   const report = (what: HeartbeatReport): void => port.postMessage(what);
   const heartbeat = await Heartbeat.start(options, {
     onChange: (view) => report({ type: 'changed', view }),
-    onCloned: (younger) => report({ type: 'cloned', younger }),
+    onTwin: (addresses) => report({ type: 'twin', addresses }),
     onTrouble: (message) => report({ type: 'trouble', message }),
   });
   port.on('message', (order: HeartbeatOrder) => {

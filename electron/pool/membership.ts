@@ -15,8 +15,8 @@ const STOP_TIMEOUT_MS = 3000;
 const RESTART_MS = 500;
 
 export interface MembershipOptions extends HeartbeatOptions {
-  /** Told once when another process lives with this member's id; `younger` when this one has run for less long. */
-  onCloned?: (younger: boolean) => void;
+  /** Told once of each process that lives with this member's id, and where its control plane may be found. */
+  onTwin?: (addresses: string[]) => void;
   /** Something that is wrong and stops nothing; each is told once. */
   onTrouble?: (message: string) => void;
 }
@@ -146,8 +146,8 @@ export class Membership {
         case 'changed':
           this.#show(report.view);
           break;
-        case 'cloned':
-          this.#options.onCloned?.(report.younger);
+        case 'twin':
+          this.#options.onTwin?.(report.addresses);
           break;
         case 'trouble':
           this.#options.onTrouble?.(report.message);

@@ -47,5 +47,5 @@ export type MembershipEffect =
   /** Keeps the epoch on disk. Answered by persisted. */
   | { type: 'persist'; epoch: Epoch }
   | { type: 'changed'; view: MembershipView }
-  /** Another process lives with the id of this one; `younger` when this one has run for less long. */
-  | { type: 'cloned'; younger: boolean };
+  /** Another process lives with the id of this one. */
+  | { type: 'twin'; record: PresenceRecord };

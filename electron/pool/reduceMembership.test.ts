@@ -206,7 +206,7 @@ describe('coming back', () => {
     pool.restart('c');
     pool.runUntil(() => pool.livenessOf('c', 'a') === 'alive' && pool.leaderFor() === 'a', 2000);
     pool.run(5000);
-    expect(pool.cloneReports('c')).toBe(0);
+    expect(pool.twinsOf('c')).toBe(0);
     expect(pool.livenessOf('c', 'b')).toBe('alive');
   });
 
@@ -249,12 +249,12 @@ describe('coming back', () => {
     }
   });
 
-  test('two processes with one id are told apart, the younger one knows it', () => {
+  test('two processes with one id are told apart, and both know it', () => {
     const pool = formedPool(3);
-    const clone = pool.clone('c');
+    const twin = pool.twin('c');
     pool.run(5000);
-    expect(pool.cloneReports('c')).toBeGreaterThan(0);
-    expect(clone.clones).toBeGreaterThan(0);
+    expect(pool.twinsOf('c')).toBeGreaterThan(0);
+    expect(twin.twins).toBeGreaterThan(0);
     expect(pool.viewOf('a').members).toHaveLength(3);
   });
 });

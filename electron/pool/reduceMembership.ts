@@ -194,16 +194,13 @@ function takeNews(draft: Draft, from: string, { record, silentMs }: PresenceNews
   });
 }
 
-/** Somebody knows a record with this member's id that is not of this run: an earlier run's, or that of a clone. */
-function takeNewsOfSelf(draft: Draft, { run, incarnation, sequence }: PresenceRecord): void {
+/** Somebody knows a record with this member's id that is not of this run: an earlier run's, or a twin's. */
+function takeNewsOfSelf(draft: Draft, record: PresenceRecord): void {
+  const { run, incarnation } = record;
   const { own, rival } = draft;
   if (run === own.run || incarnation < own.incarnation) return;
   // The dead do not answer: whoever outbids what was set against it, lives.
-  if (rival?.run === run && incarnation > rival.against) {
-    const head = sequence - own.sequence;
-    const younger = Math.abs(head) > CLEAR_LEAD_BEATS ? head > 0 : own.run < run;
-    draft.effects.push({ type: 'cloned', younger });
-  }
+  if (rival?.run === run && incarnation > rival.against) draft.effects.push({ type: 'twin', record });
   draft.own = { ...own, incarnation: incarnation + 1 };
   draft.rival = { run, against: incarnation + 1 };
 }
@@ -309,5 +306,3 @@ function without(links: Peer['links'], link: string): Peer['links'] {
 const OLDEST: Epoch = { counter: 0, coordinator: '' };
 /** Longer silences all mean the same, ms. */
 const LONG_SILENCE_MS = 60_000;
-/** Beats by which one of two clones must be ahead to be the elder; below that chance decides. */
-const CLEAR_LEAD_BEATS = 10;

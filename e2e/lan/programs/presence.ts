@@ -30,7 +30,7 @@ const membership = await Membership.start({
     rosterVersion: 1,
   },
   peers: new Map(Object.entries(JSON.parse(peers))),
-  onCloned: (younger) => say('cloned', younger),
+  onTwin: (addresses) => say('twin', addresses),
   onTrouble: (message) => say('trouble', message),
 });
 membership.onChange((view) => say('view', view));

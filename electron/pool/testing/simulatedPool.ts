@@ -33,7 +33,7 @@ interface Process {
   asleep: boolean;
   /** How long its clock stood still, ms. */
   clockLag: number;
-  clones: number;
+  twins: number;
 }
 
 interface Link {
@@ -102,7 +102,7 @@ export class SimulatedPool {
   }
 
   /** A second process with the identity of a member, on another machine; named `id'` in this simulation's network. */
-  clone(id: string): Process {
+  twin(id: string): Process {
     const process = this.#startProcess(id, { ...this.#diskOf(id) });
     this.#processes.set(`${id}'`, process);
     return process;
@@ -278,9 +278,9 @@ export class SimulatedPool {
     return components;
   }
 
-  /** Clones that a process has been told of. */
-  cloneReports(id: string): number {
-    return this.#processOf(id).clones;
+  /** How often a process was told of a twin. */
+  twinsOf(id: string): number {
+    return this.#processOf(id).twins;
   }
 
   #enrol(id: string): void {
@@ -314,7 +314,7 @@ export class SimulatedPool {
     const others = [...this.#roster].filter((other) => other !== id);
     const peers = new Map(others.map((other) => [other, [`${other}:1`]]));
     const state = startingState({ at: this.now, own, epoch: disk.epoch, peers });
-    const process = { id, state, running: true, backlog: null, asleep: false, clockLag: 0, clones: 0 };
+    const process = { id, state, running: true, backlog: null, asleep: false, clockLag: 0, twins: 0 };
     const tick = (): void => {
       if (!process.running) return;
       this.#dispatch(process, { type: 'tick', wall: 1e12 + this.now });
@@ -368,8 +368,8 @@ export class SimulatedPool {
       case 'changed':
         this.#note(process, before, effect.view);
         break;
-      case 'cloned':
-        process.clones += 1;
+      case 'twin':
+        process.twins += 1;
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Heartbeat } from './generated/roomful/v1/presence.ts';
+import type { Heartbeat } from './generated/roomful/v1/heartbeat.ts';
 
 /** Beats that may wait for a peer that does not read; each tells all, so more of them would tell no more. */
 const WAITING_LIMIT = 8;
@@ -10,14 +10,14 @@ export interface HeartbeatStream {
   on(event: 'end' | 'error' | 'cancelled', listener: () => void): unknown;
 }
 
-export interface PresenceListeners {
+export interface HeartbeatLinkListeners {
   onBeat(beat: Heartbeat): void;
   /** Called once when the link has ended, other than by `close`. */
   onEnd(): void;
 }
 
 /** One connection between two members over which both tell that they live. */
-export class PresenceLink {
+export class HeartbeatLink {
   /** The member at the other end, by its certificate. */
   readonly peer: string;
   /** Its literal address. */
@@ -40,7 +40,7 @@ export class PresenceLink {
   }
 
   /** Starts to read. */
-  listen({ onBeat, onEnd }: PresenceListeners): void {
+  listen({ onBeat, onEnd }: HeartbeatLinkListeners): void {
     const end = (): void => {
       if (this.#ended) return;
       this.close();

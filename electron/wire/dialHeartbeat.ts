@@ -1,8 +1,8 @@
 import type { ServiceError } from '@grpc/grpc-js';
 import { clientOptions } from './channelOptions.ts';
 import { channelCredentials } from './credentials.ts';
-import { PresenceClient } from './generated/roomful/v1/presence.ts';
-import { PresenceLink } from './presenceLink.ts';
+import { HeartbeatsClient } from './generated/roomful/v1/heartbeat.ts';
+import { HeartbeatLink } from './heartbeatLink.ts';
 import { wireErrorOf } from './refusal.ts';
 import type { TlsMaterial } from './tlsMaterial.ts';
 import { WrongPeer } from './wireError.ts';
@@ -17,12 +17,12 @@ export interface DialOptions {
 }
 
 /** Opens a link to a member, on a connection of its own. Rejects with a WireError. */
-export function dialPresence({ address, member, tls, signal }: DialOptions): Promise<PresenceLink> {
+export function dialHeartbeat({ address, member, tls, signal }: DialOptions): Promise<HeartbeatLink> {
   let wrongPeer: string | null = null;
   const credentials = channelCredentials(tls, member, (found) => {
     wrongPeer = found;
   });
-  const client = new PresenceClient(address, credentials, clientOptions);
+  const client = new HeartbeatsClient(address, credentials, clientOptions);
   const call = client.beats();
   const cut = (): void => {
     call.cancel();
@@ -38,7 +38,7 @@ export function dialPresence({ address, member, tls, signal }: DialOptions): Pro
       signal.removeEventListener('abort', abort);
       const colon = address.lastIndexOf(':');
       const host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
-      resolve(new PresenceLink(member, { host, port: Number(address.slice(colon + 1)) }, call, cut));
+      resolve(new HeartbeatLink(member, { host, port: Number(address.slice(colon + 1)) }, call, cut));
     });
     call.on('error', (cause: ServiceError) => {
       signal.removeEventListener('abort', abort);

@@ -1,7 +1,7 @@
 import { Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
-import { type Heartbeat, type PresenceServer, PresenceService } from './generated/roomful/v1/presence.ts';
+import { type Heartbeat, type HeartbeatsServer, HeartbeatsService } from './generated/roomful/v1/heartbeat.ts';
+import { HeartbeatLink } from './heartbeatLink.ts';
 import { peerOf } from './peerOf.ts';
-import { PresenceLink } from './presenceLink.ts';
 import { refusal } from './refusal.ts';
 import type { ServedService } from './wireServer.ts';
 
@@ -9,8 +9,8 @@ import type { ServedService } from './wireServer.ts';
 const GOODBYE_MS = 1000;
 
 /** Takes the links that other members dial. */
-export function presenceService(onLink: (link: PresenceLink) => void): ServedService {
-  const handlers: PresenceServer = {
+export function heartbeatService(onLink: (link: HeartbeatLink) => void): ServedService {
+  const handlers: HeartbeatsServer = {
     beats: (call) => {
       const peer = peerOf(call);
       if (peer === null) {
@@ -18,10 +18,10 @@ export function presenceService(onLink: (link: PresenceLink) => void): ServedSer
         return;
       }
       call.sendMetadata(new Metadata());
-      onLink(new PresenceLink(peer, { host: hostOf(call.getPeer()), port: null }, call, () => cut(call)));
+      onLink(new HeartbeatLink(peer, { host: hostOf(call.getPeer()), port: null }, call, () => cut(call)));
     },
   };
-  return { definition: PresenceService, handlers: { ...handlers } };
+  return { definition: HeartbeatsService, handlers: { ...handlers } };
 }
 
 function cut(call: ServerDuplexStream<Heartbeat, Heartbeat>): void {
