@@ -6,6 +6,7 @@ import { ModelServing } from '../../electron/pipeline/modelServing.ts';
 import { servingSizes } from '../../electron/pipeline/servingSizes.ts';
 import { StageService } from '../../electron/pipeline/stageService.ts';
 import { memoryToShare } from '../../electron/planner/stageBytes.ts';
+import { EpochFence } from '../../electron/pool/epochFence.ts';
 import type { PoolTrust } from '../../electron/pool/trust/poolTrust.ts';
 import { EngineClient } from '../../electron/stage/engineClient.ts';
 import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
@@ -29,6 +30,7 @@ let stages: Map<string, StageService>;
 const worker =
   (name: string, shareBytes: number) =>
   (trust: PoolTrust): MemberWork => {
+    const fence = EpochFence.open(join(room.folder, name));
     const service = new StageService({
       launcher: nodeLauncher,
       get tls() {
@@ -38,6 +40,7 @@ const worker =
       folder: join(room.folder, name, 'stages'),
       threads: 1,
       gpuLayers: 0,
+      admitEpoch: async (epoch) => (await fence).admit(epoch),
     });
     stages.set(name, service);
     return {
