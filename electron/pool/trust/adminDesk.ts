@@ -6,7 +6,7 @@ import { readCertificateRequest } from './certificateRequest.ts';
 import { InviteDoor } from './inviteDoor.ts';
 import type { Applicant } from './joinListener.ts';
 import { textOfEntry } from './poolFiles.ts';
-import { entriesOf, isMember } from './roster.ts';
+import { entriesOf, isMember, membersIn } from './roster.ts';
 import { draftChange, draftNewcomer, draftPoolName, draftRemoval, memberIn } from './rosterDrafts.ts';
 import { signMember, signPool } from './rosterEntry.ts';
 import { sealAuthority } from './sealAuthority.ts';
@@ -26,6 +26,8 @@ export interface DeskSurroundings {
   onError: (cause: unknown) => void;
 }
 
+/** Members that may come from copies of one member's data folder: nobody fills the pool that way. */
+const MOST_COPIES = 8;
 const MIN_TTL_MS = 1000;
 const MAX_TTL_MS = 7 * 24 * 60 * 60 * 1000;
 
@@ -102,6 +104,9 @@ export class AdminDesk {
     const { name, admin } = memberIn(roster, origin);
     const { id, publicKey } = await readCertificateRequest(certificateRequest);
     if (roster.members.has(id)) throw new PoolError('IdTaken', 'The new key belongs to a member already.');
+    if (membersIn(roster).filter((entry) => entry.origin === origin).length >= MOST_COPIES) {
+      throw new PoolError('Refused', `Copies of ${name}'s data folder have been let in often enough. Invite the next.`);
+    }
     const certificate = await authority.issueCertificate(publicKey);
     await this.#sign(pool, { id, publicKey, name, origin }, admin);
     return certificate;

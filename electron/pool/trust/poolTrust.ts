@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
 import type { SealedAuthority } from '../../wire/generated/roomful/v1/trust.ts';
+import { ListenFailed } from '../../wire/secureListener.ts';
 import type { TlsMaterial } from '../../wire/tlsMaterial.ts';
 import { trustService } from '../../wire/trustService.ts';
-import { WireError } from '../../wire/wireError.ts';
+import { CallRefused, WireError } from '../../wire/wireError.ts';
 import type { ServedService } from '../../wire/wireServer.ts';
 import { newIdentity } from '../identity.ts';
 import { importPoolAuthority, newPoolAuthority, type PoolAuthority } from '../poolAuthority.ts';
@@ -73,6 +74,7 @@ export class PoolTrust {
   readonly #twins: TwinWatch;
   #name: string;
   #timer: NodeJS.Timeout | null = null;
+  #tending: Promise<void> | null = null;
 
   private constructor(state: TrustState, options: PoolTrustOptions, kept: { name: string; atHome: boolean }) {
     this.#state = state;
@@ -200,7 +202,7 @@ export class PoolTrust {
       );
     }
     if (authority === null) {
-      await this.#sync.askAdmin((client) => client.leave()).catch(ignoreUnreachable);
+      await this.#sync.askAdmin((client) => client.leave()).catch((cause: unknown) => this.#report(cause));
     } else if (isMember(roster, this.self.id)) {
       const line = draftChange(roster, this.self.id, { standing: 'left', admin: false }, this.#state.now());
       await this.#sync.tell(signMember(authority, line).signed);
@@ -283,7 +285,20 @@ export class PoolTrust {
   }
 
   /** Does what is due: renews, has the name written down, tends the door for joins, compares rosters with somebody. */
-  async tend(): Promise<void> {
+  tend(): Promise<void> {
+    this.#tending ??= this.#tend().finally(() => {
+      this.#tending = null;
+    });
+    return this.#tending;
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#desk.close();
+    await this.#sync.settled();
+  }
+
+  async #tend(): Promise<void> {
     const { place, now } = this.#state;
     await this.#desk.tend();
     if (place === null) return;
@@ -292,12 +307,6 @@ export class PoolTrust {
     const peers = this.#options.peers();
     const peer = peers[randomInt(Math.max(1, peers.length))];
     if (peer !== undefined) await this.syncWith(peer).catch(ignoreUnreachable);
-  }
-
-  async close(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    await this.#desk.close();
-    await this.#sync.settled();
   }
 
   #follow(event: TrustEvent): void {
@@ -364,8 +373,11 @@ export class PoolTrust {
   }
 }
 
+/** Whether another member could not be asked, or does not know this one any more. */
 function isUnreachable(cause: unknown): boolean {
-  return cause instanceof WireError || (cause instanceof PoolError && cause.kind === 'Unreachable');
+  if (cause instanceof CallRefused) return cause.reason === 'NotAdmitted';
+  if (cause instanceof PoolError) return cause.kind === 'Unreachable';
+  return cause instanceof WireError && !(cause instanceof ListenFailed);
 }
 
 function ignoreUnreachable(cause: unknown): void {

@@ -7,6 +7,7 @@ import { askAdmin, askPeer, type ReachablePeer } from './trustPeers.ts';
 import { adminNames, type TrustState } from './trustState.ts';
 
 const MOST_ENTRIES = 10_000;
+const SETTLE_MS = 1000;
 
 /** Brings the rosters of the members together: each gives what it knows and takes what is newer. */
 export class RosterSync {
@@ -38,9 +39,9 @@ export class RosterSync {
     });
   }
 
-  /** Resolves when all that were to be told have been. */
+  /** Resolves when all that were to be told have been, or after a second: who hangs keeps nobody. */
   async settled(): Promise<void> {
-    await this.#pushing;
+    await Promise.race([this.#pushing, new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref())]);
   }
 
   /** Tells those that are there an entry that this member does not take itself, as far as they can be reached. */
