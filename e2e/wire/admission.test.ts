@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type FollowOptions, followRing } from '../../electron/wire/followRing.ts';
@@ -73,6 +74,20 @@ test('a certificate of the pool is not enough: who is not admitted is told so, a
   admitted.add(late.id);
   expect(await other.hello(hello)).toMatchObject({ member: asked.id });
   other.close();
+});
+
+test('who holds a certificate and is not admitted gets few connections at a time', async () => {
+  const late = await pool.member();
+  const tls = { ...late.tls, ALPNProtocols: ['h2'], checkServerIdentity: () => undefined };
+  const sessions = Array.from({ length: 40 }, () => connectHttp2(`https://${server.address}`, tls));
+  const settled = sessions.map((session) => {
+    session.on('error', () => {});
+    return new Promise((resolve) => session.once('remoteSettings', resolve).once('close', resolve));
+  });
+  await Promise.all(settled);
+  await eventually(() => expect(sessions.filter(({ destroyed }) => !destroyed).length).toBeLessThanOrEqual(32));
+  expect(await client.hello(hello)).toMatchObject({ member: asked.id });
+  for (const session of sessions) session.destroy();
 });
 
 test('a certificate of another pool, and none at all, never reach a call', async () => {
