@@ -12,8 +12,6 @@ export interface Links {
   unknown: boolean;
   /** Whether any round trip was measured. */
   measured: boolean;
-  /** Whether no link says that activations may not travel it. */
-  allUsable: boolean;
   reachability(from: string, to: string): Reachability;
   /** Whether activations may go from one to the other; always true of a member and itself. */
   usable(from: string, to: string): boolean;
@@ -41,7 +39,6 @@ export function linksOf(members: readonly Member[], links: readonly Link[]): Lin
   return {
     unknown: links.length === 0,
     measured: links.some(({ rttMs }) => rttMs !== undefined),
-    allUsable: links.every((link) => link.reachability === undefined || carriesActivations(link.reachability)),
     reachability,
     usable: (from, to) => from === to || carriesActivations(reachability(from, to)),
     rttMs: (from, to) => find(from, to)?.rttMs ?? null,

@@ -1,6 +1,7 @@
 import { byMemory, byStrength, type Candidate } from './candidate.ts';
 import { deepChain } from './deepChain.ts';
-import { covers, exactLimit } from './fewestStages.ts';
+import { covers } from './fewestStages.ts';
+import { exactLimit } from './memberSets.ts';
 import type { Packing, Stage } from './packing.ts';
 import { ringOf } from './ring.ts';
 import { soonest, soonestLed } from './soonest.ts';

@@ -24,13 +24,16 @@ export function ringOf(candidates: readonly Candidate[], packing: Packing): Ring
   const size = addresses.length;
   const places = fixedOrder === null ? null : addresses.map((address) => fixedOrder.indexOf(address));
   const inOrder = (before: number, after: number) => places === null || (places[before] ?? 0) < (places[after] ?? 0);
-  const follows = new Uint8Array(size * size);
+  const mayFollow = new Uint8Array(size * size);
+  let open = true;
   const hopMs = new Float64Array(size * size);
   let leastHop = Number.POSITIVE_INFINITY;
   addresses.forEach((from, i) => {
     addresses.forEach((to, j) => {
       if (i === j) return;
-      follows[i * size + j] = Number(inOrder(i, j) && links.usable(from, to));
+      const follows = inOrder(i, j) && links.usable(from, to);
+      mayFollow[i * size + j] = Number(follows);
+      open &&= follows;
       const ms = links.oneWayMs(from, to, activationBytes);
       hopMs[i * size + j] = ms;
       leastHop = Math.min(leastHop, ms);
@@ -45,9 +48,9 @@ export function ringOf(candidates: readonly Candidate[], packing: Packing): Ring
   const leastExit = Math.min(...exit.filter((_, index) => index !== leader));
 
   return {
-    open: fixedOrder === null && links.allUsable,
+    open: open && starts.every(Boolean) && finishes.every(Boolean),
     mayStart: (first) => starts[first] === true,
-    mayFollow: (before, after) => follows[before * size + after] === 1,
+    mayFollow: (before, after) => mayFollow[before * size + after] === 1,
     mayFinish: (last) => finishes[last] === true,
     latencyMs: (order) => {
       let total = (entry[order[0] ?? 0] ?? 0) + (exit[order.at(-1) ?? 0] ?? 0);

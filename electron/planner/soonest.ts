@@ -1,5 +1,5 @@
 import { byMemory, byStrength, type Candidate } from './candidate.ts';
-import type { Cover } from './fewestStages.ts';
+import type { Cover } from './cover.ts';
 import type { Packing, Stage } from './packing.ts';
 import { type Ring, ringOf } from './ring.ts';
 import { splitChain } from './splitChain.ts';

@@ -32,12 +32,13 @@ export function splitChain(chain: readonly Candidate[], { costs, reachOf }: Pack
   const width = parts + 1;
   let first = new Float64Array(width).fill(Number.POSITIVE_INFINITY);
   let second = new Float64Array(width);
+  let nextFirst = new Float64Array(width);
+  let nextSecond = new Float64Array(width);
   first[0] = 0;
   const came = new Int16Array(count * width).fill(-1);
 
   for (const [position, reach] of reaches.entries()) {
-    const nextFirst = new Float64Array(width).fill(Number.POSITIVE_INFINITY);
-    const nextSecond = new Float64Array(width);
+    nextFirst.fill(Number.POSITIVE_INFINITY);
     const most = parts - (count - 1 - position);
     const least = earliest[position + 1] ?? parts;
     for (let from = position; from < most; from += 1) {
@@ -57,8 +58,8 @@ export function splitChain(chain: readonly Candidate[], { costs, reachOf }: Pack
         }
       }
     }
-    first = nextFirst;
-    second = nextSecond;
+    [first, nextFirst] = [nextFirst, first];
+    [second, nextSecond] = [nextSecond, second];
   }
   if (first[parts] === Number.POSITIVE_INFINITY) return null;
 

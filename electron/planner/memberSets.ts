@@ -1,0 +1,23 @@
+/** The most members that are searched exactly: every set of them, in every order. */
+export const exactLimit = 10;
+
+/**
+ * Sets of up to `exactLimit` members as numbers. The first of the list is the highest bit, so that counting down from
+ * `all` meets the sets of early members first.
+ */
+export interface MemberSets {
+  all: number;
+  bits: readonly number[];
+}
+
+export function memberSets(size: number): MemberSets {
+  return { all: (1 << size) - 1, bits: Array.from({ length: size }, (_, index) => 1 << (size - 1 - index)) };
+}
+
+/** Number of members in a set of at most 16. */
+export function sizeOf(set: number): number {
+  const pairs = set - ((set >> 1) & 0x5555);
+  const nibbles = (pairs & 0x3333) + ((pairs >> 2) & 0x3333);
+  const bytes = (nibbles + (nibbles >> 4)) & 0x0f0f;
+  return (bytes + (bytes >> 8)) & 0x1f;
+}
