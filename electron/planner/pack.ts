@@ -3,7 +3,7 @@ import { deepChain } from './deepChain.ts';
 import { covers } from './fewestStages.ts';
 import { exactLimit } from './memberSets.ts';
 import type { Packing, Stage } from './packing.ts';
-import { ringOf } from './ring.ts';
+import { type Ring, ringOf } from './ring.ts';
 import { soonest, soonestLed } from './soonest.ts';
 
 /** Splits that are compared for each pipeline where the room is too large to compare all. */
@@ -27,23 +27,28 @@ export function pack(
   const least = Math.max(limits.least, fewestBySize(ranked, packing));
   if (least > most) return null;
 
-  const isWhole = ranked.length <= exactLimit;
-  const list = isWhole ? ranked : shortlist(ranked, packing, least);
-  const ring = ringOf(list, packing);
-  const patience = isWhole ? Number.POSITIVE_INFINITY : splitsInLargeRooms;
-  const searched = Math.min(most, isWhole ? exactLimit : exactLimit - 1);
-  for (let count = least; count <= searched; count += 1) {
-    const stages = soonest(covers(list, packing, ring, count), list, packing, ring, patience);
-    if (stages !== null) return stages;
-    if (isWhole || ring.open) continue;
-    const chain = deepChain(ranked, packing, ringOf(ranked, packing), count);
-    if (chain !== null) return soonestLed(chain, ranked, packing);
+  if (ranked.length <= exactLimit) {
+    const ring = ringOf(ranked, packing);
+    return firstOf(least, most, (count) => soonest(covers(ranked, packing, ring, count), ranked, packing, ring));
   }
-  if (isWhole || most <= searched) return null;
-  const wholeRing = ringOf(ranked, packing);
-  for (let count = Math.max(least, searched + 1); count <= most; count += 1) {
-    const chain = deepChain(ranked, packing, wholeRing, count);
-    if (chain !== null) return soonestLed(chain, ranked, packing);
+  let whole: Ring | null = null;
+  return firstOf(least, most, (count) => {
+    if (count < exactLimit) {
+      const list = shortlist(ranked, packing, count);
+      const ring = ringOf(list, packing);
+      const stages = soonest(covers(list, packing, ring, count), list, packing, ring, splitsInLargeRooms);
+      if (stages !== null || ring.open) return stages;
+    }
+    whole ??= ringOf(ranked, packing);
+    const chain = deepChain(ranked, packing, whole, count);
+    return chain === null ? null : soonestLed(chain, ranked, packing);
+  });
+}
+
+function firstOf(least: number, most: number, find: (count: number) => Stage[] | null): Stage[] | null {
+  for (let count = least; count <= most; count += 1) {
+    const found = find(count);
+    if (found !== null) return found;
   }
   return null;
 }
@@ -59,11 +64,11 @@ function fewestBySize(ranked: readonly Candidate[], { costs, reachOf }: Packing)
 }
 
 /** The members worth an exact search: the largest, which decide the number of stages, the coordinator, the fastest. */
-function shortlist(ranked: readonly Candidate[], { coordinator }: Packing, least: number): Candidate[] {
-  const size = Math.min(exactLimit, Math.max(shortlistSize, least + 2));
-  const chosen = new Set(ranked.slice(0, Math.min(exactLimit - 1, Math.max(shortlistSize / 2, least + 1))));
+function shortlist(ranked: readonly Candidate[], { coordinator }: Packing, count: number): Candidate[] {
+  const size = Math.max(shortlistSize, count + 1);
+  const chosen = new Set(ranked.slice(0, Math.max(shortlistSize / 2, count)));
   const leader = ranked.find(({ address }) => address === coordinator);
-  if (leader !== undefined && chosen.size < size) chosen.add(leader);
+  if (leader !== undefined) chosen.add(leader);
   for (const candidate of [...ranked].sort(byStrength)) {
     if (chosen.size >= size) break;
     chosen.add(candidate);

@@ -19,7 +19,7 @@ export function soonest(
   list: readonly Candidate[],
   packing: Packing,
   ring: Ring,
-  patience: number,
+  patience = Number.POSITIVE_INFINITY,
 ): Stage[] | null {
   const floorMs = readingFloor(list, packing);
   const weighed = found
@@ -44,7 +44,7 @@ export function soonest(
 }
 
 /**
- * The soonest split of a chain that was found in a large room: as it is, or with the coordinator in front, where it saves
+ * The soonest split of a chain that was found in a large room: as it is, or with the coordinator at one end, where it saves
  * a way, in the place of the member with the least memory if it is not part of the chain.
  */
 export function soonestLed(
@@ -52,24 +52,31 @@ export function soonestLed(
   ranked: readonly Candidate[],
   packing: Packing,
 ): Stage[] | null {
-  const leader = ranked.find(({ address }) => address === packing.coordinator);
-  const smallest = [...chain].sort(byMemory).at(-1);
-  const leaves = leader !== undefined && chain.includes(leader) ? leader : smallest;
-  const led = leader === undefined ? [] : [leader, ...chain.filter((candidate) => candidate !== leaves)];
-  const ring = ringOf([...chain, ...led], packing);
-  const orders = [chain.map((_, index) => index), led.map((_, index) => chain.length + index)];
   let best: { stages: Stage[]; ms: number } | null = null;
-  for (const order of orders) {
-    if (order.length === 0 || !isRing(order, ring)) continue;
-    const stages = splitByStrength(
-      order.flatMap((index) => [...chain, ...led][index] ?? []),
-      packing,
-    );
+  for (const members of [chain, ...ledBy(packing.coordinator, chain, ranked)]) {
+    const ring = ringOf(members, packing);
+    const order = members.map((_, index) => index);
+    const stages = isRing(order, ring) ? splitByStrength(members, packing) : null;
     if (stages === null) continue;
     const ms = totalMs(stages, packing, ring.latencyMs(order));
     if (best === null || ms < best.ms * (1 - tolerance)) best = { stages, ms };
   }
   return best?.stages ?? null;
+}
+
+function ledBy(
+  coordinator: string | null,
+  chain: readonly Candidate[],
+  ranked: readonly Candidate[],
+): readonly (readonly Candidate[])[] {
+  const leader = ranked.find(({ address }) => address === coordinator);
+  if (leader === undefined) return [];
+  const leaves = chain.includes(leader) ? leader : [...chain].sort(byMemory).at(-1);
+  const others = chain.filter((candidate) => candidate !== leaves);
+  return [
+    [leader, ...others],
+    [...others, leader],
+  ];
 }
 
 function totalMs(stages: readonly Stage[], { costs }: Packing, latencyMs: number): number {

@@ -36,7 +36,8 @@ export function randomModel({ most = 7 }: { most?: number } = {}): fc.Arbitrary<
       outputBytes: bytes(0, 10),
       sharedBytes: bytes(0, 1),
       tied: fc.boolean(),
-      hiddenSize: fc.integer({ min: 1, max: 16 }),
+      // Two halves are as long as a token id: an entry to the ring costs no more than a hop.
+      hiddenSize: fc.integer({ min: 2, max: 16 }),
       vocabularySize: fc.integer({ min: 1, max: 64 }),
       parameters: fc.option(fc.integer({ min: 1000, max: 100_000 }), { nil: undefined }),
     })
