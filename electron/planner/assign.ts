@@ -20,6 +20,8 @@ export interface Assignment {
   admitted: Candidate[];
   /** Those of them whose memory counted. */
   usable: Candidate[];
+  /** Rejected for their memory alone. */
+  tooSmall: Candidate[];
   rejected: Rejection[];
   referenceCommit: string | null;
   /** Whether one admitted member could serve alone. */
@@ -56,7 +58,7 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
 }
 
 function attemptWith(admission: Admission, packing: Packing, settings: Settings, plainRam: boolean): Assignment {
-  const { admitted, rejected, referenceCommit } = admission;
+  const { admitted, tooSmall, rejected, referenceCommit } = admission;
   const usable = plainRam ? admitted : admitted.filter(({ deviceClass }) => deviceClass !== 'cpu');
   const alone = pack(usable, packing, { least: 1, most: 1 });
   const late: Rejection[] = [];
@@ -72,6 +74,7 @@ function attemptWith(admission: Admission, packing: Packing, settings: Settings,
     pipelines,
     admitted: admitted.filter(({ address }) => !left.has(address)).sort(byMemory),
     usable: [...usable].sort(byMemory),
+    tooSmall: [...tooSmall].sort(byMemory),
     rejected: [...rejected, ...late].sort((a, b) => compareText(a.address, b.address)),
     referenceCommit,
     fitsOne: alone !== null,

@@ -24,6 +24,8 @@ export interface Rejection {
 /** The members that may hold layers, and why the others may not. */
 export interface Admission {
   admitted: Candidate[];
+  /** Those whose memory alone keeps them out. */
+  tooSmall: Candidate[];
   rejected: Rejection[];
   /** Null where nobody leads. */
   coordinator: string | null;
@@ -54,19 +56,21 @@ export function gates(
   const reachable = pass(alike, (member) => reachReason(member, alike, links, settings));
   const coordinator = settings.coordinator === undefined ? electedOf(reachable) : settings.coordinator;
   const admitted: Candidate[] = [];
+  const tooSmall: Candidate[] = [];
   const least = leastPart(costs);
   for (const member of reachable) {
     const candidate = candidateOf(member, costs, settings, { leads: member.address === coordinator, plainRam });
     if (candidate.capacity >= least) {
       admitted.push(candidate);
     } else {
+      tooSmall.push(candidate);
       const offered = member.memoryBytes + (plainRam ? (member.hostMemoryBytes ?? 0) : 0);
       const needed = offerFor(least, candidate, settings.headroom);
       reject(member, { kind: 'InsufficientMemory', offered, needed });
     }
   }
   rejected.sort((a, b) => compareText(a.address, b.address));
-  return { admitted, rejected, coordinator, referenceCommit };
+  return { admitted, tooSmall, rejected, coordinator, referenceCommit };
 }
 
 /** The build of the coordinator, else the one that most members run, of equally many that of the lowest address. */

@@ -101,7 +101,7 @@ const newcomer = '\uffff';
 function memoryHelp(
   members: readonly Member[],
   settings: Settings,
-  { usable, packing, referenceCommit }: Assignment,
+  { usable, tooSmall, packing, referenceCommit }: Assignment,
   fits: Fits,
 ): Help[] {
   const { costs } = packing;
@@ -118,7 +118,8 @@ function memoryHelp(
     help.push({ kind: 'AnotherMember', memoryBytes });
   }
 
-  const [largest, ...others] = usable;
+  const others = usable.slice(1);
+  const largest = usable[0] ?? tooSmall[0];
   if (largest === undefined) return help;
   const { address } = largest;
   const grown = offerFor(restAfter(others), largest, settings.headroom);
