@@ -1,4 +1,5 @@
-import type { Backend, Member } from '../planner/member.ts';
+import { backendOf } from '../planner/backendOf.ts';
+import type { Member } from '../planner/member.ts';
 import type { ModelShape } from '../planner/modelShape.ts';
 import { plan } from '../planner/plan.ts';
 import type { KvType } from '../planner/planOptions.ts';
@@ -28,20 +29,6 @@ export interface PlaceOptions {
   build: string;
 }
 
-/** ggml's names of its backends, in lower case. */
-const BACKENDS: ReadonlyMap<string, Backend> = new Map([
-  ['cuda', 'Cuda'],
-  ['rocm', 'Rocm'],
-  ['hip', 'Rocm'],
-  ['metal', 'Metal'],
-  ['mtl', 'Metal'],
-  ['vulkan', 'Vulkan'],
-  ['sycl', 'Sycl'],
-  ['opencl', 'OpenCl'],
-  ['musa', 'Musa'],
-  ['cann', 'Cann'],
-]);
-
 /**
  * Lets the planner place one pipeline over the members. Throws PipelineError('FormFailed') with the planner's own words
  * where the model fits nowhere.
@@ -57,7 +44,7 @@ export function placeModel(
     return {
       address: client.address,
       name: hello.name,
-      backend: BACKENDS.get(hello.backend.toLowerCase()) ?? 'Cpu',
+      backend: backendOf(hello.backend),
       memoryBytes: hello.shareBytes,
       build: sameWire ? hello.build : `wire version ${hello.wireVersion}`,
     };

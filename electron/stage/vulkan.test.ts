@@ -1,25 +1,14 @@
-import { existsSync, readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../gguf/testing/temporaryFolder.ts';
-import { librariesOf, thisMachine } from './librariesFolder.ts';
 import { loadAddon } from './loadAddon.ts';
 import type { NativeAddon, NativeDevice, NativeVocabulary } from './nativeAddon.ts';
 import { chatPrompt, demoOptions, demoPath, hopAnswer } from './testing/demoModel.ts';
 import { generate } from './testing/generate.ts';
+import { hasSoftwareVulkan, softwareVulkanEnv } from './testing/softwareVulkan.ts';
 import { chainOf, loadChain, type StageChain } from './testing/stageChain.ts';
 import { textOf } from './testing/textOf.ts';
 
-// llama.cpp hides software devices unless it is told which to use.
-const drivers = '/usr/share/vulkan/icd.d';
-const hasDevice =
-  librariesOf('vulkan', thisMachine) !== null &&
-  existsSync(drivers) &&
-  readdirSync(drivers).some((name) => name.startsWith('lvp_icd'));
-if (!hasDevice) {
-  process.stderr.write('SKIPPED: no software Vulkan device here; install mesa-vulkan-drivers to test a GPU backend\n');
-}
-
-describe.skipIf(!hasDevice)('on a Vulkan device in software', () => {
+describe.skipIf(!hasSoftwareVulkan())('on a Vulkan device in software', () => {
   const folder = temporaryFolder();
   let addon: NativeAddon;
   let device: NativeDevice;
@@ -27,8 +16,8 @@ describe.skipIf(!hasDevice)('on a Vulkan device in software', () => {
   beforeAll(async () => {
     await folder.make();
     // Read by the driver itself, so it must be in the environment of the process.
-    process.env.GGML_VK_VISIBLE_DEVICES = '0';
-    ({ addon } = loadAddon({ ...thisMachine, env: { ...process.env, ROOMFUL_BACKEND: 'vulkan' } }));
+    Object.assign(process.env, softwareVulkanEnv);
+    ({ addon } = loadAddon());
     const found = addon.devices().find(({ kind }) => kind !== 'cpu');
     if (found === undefined) throw new Error('the Vulkan variant lists no device');
     device = found;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { systemClock } from '../clock.ts';
 import type { GpuReading } from '../sensors/gpuReading.ts';
 import type { Detectors } from './detectors.ts';
 import type { Manner } from './manner.ts';
@@ -35,7 +36,7 @@ function manners(options: Partial<MannersOptions> = {}) {
     onChange: (paused) => changes.push(paused),
     onProblem: (error) => problems.push(error),
     intervalMs,
-    now: () => world.now,
+    clock: { ...systemClock, now: () => world.now },
     ...options,
   });
   /** Lets time pass, with a reading at every interval. */

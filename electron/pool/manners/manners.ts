@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts';
 import type { GpuReading } from '../sensors/gpuReading.ts';
 import type { Detectors } from './detectors.ts';
 import { gpuWanted, type OwnUse } from './gpuWanted.ts';
@@ -21,21 +22,19 @@ export interface MannersOptions {
   onChange: (paused: readonly Manner[]) => void;
   /** Hears once of each detector that fails. */
   onProblem: (error: unknown) => void;
+  clock: Clock;
   intervalMs?: number;
-  /** Milliseconds of a clock that never goes back. */
-  now?: () => number;
 }
 
 /** Watches battery, heat and graphics cards, and says when sharing has to pause and when it may go on. */
 export class Manners {
   readonly #options: MannersOptions;
   readonly #intervalMs: number;
-  readonly #now: () => number;
   #settings: MannersSettings;
   #states = new Map<Manner, PauseState>();
   #paused: readonly Manner[] = [];
   #lastAt: number | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  #cancelNext: () => void = () => {};
   #stopped = false;
   readonly #failed = new Set<string>();
 
@@ -43,7 +42,6 @@ export class Manners {
     this.#options = options;
     this.#settings = options.settings;
     this.#intervalMs = options.intervalMs ?? MANNERS_INTERVAL_MS;
-    this.#now = options.now ?? (() => performance.now());
   }
 
   /** The manners for which sharing pauses now. */
@@ -55,13 +53,12 @@ export class Manners {
   async start(): Promise<void> {
     await this.check();
     if (this.#stopped) return;
-    this.#timer = setTimeout(() => void this.start(), this.#intervalMs);
-    this.#timer.unref();
+    this.#cancelNext = this.#options.clock.after(this.#intervalMs, () => void this.start());
   }
 
   stop(): void {
     this.#stopped = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#cancelNext();
   }
 
   /** Takes new settings; a manner that is switched off pauses no more. */
@@ -74,7 +71,7 @@ export class Manners {
   async check(): Promise<void> {
     const readings = await this.#read();
     if (this.#stopped) return;
-    const now = this.#now();
+    const now = this.#options.clock.now();
     const elapsedMs = Math.min(now - (this.#lastAt ?? now), MOST_INTERVALS * this.#intervalMs);
     this.#lastAt = now;
     this.#decide((manner, state) =>
