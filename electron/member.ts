@@ -18,6 +18,7 @@ import { EngineClient } from './stage/engineClient.ts';
 import type { HostLauncher } from './stage/hostLauncher.ts';
 import { notingLauncher, reapLeftovers } from './stage/hostLeftovers.ts';
 import { LLAMA_CPP_COMMIT } from './stage/llamaBuild.ts';
+import { memberIdOfCertificate } from './wire/memberId.ts';
 import { memberService } from './wire/memberService.ts';
 import { RingServer } from './wire/ringServer.ts';
 import { WireServer } from './wire/wireServer.ts';
@@ -70,7 +71,7 @@ export async function startMember(options: MemberOptions): Promise<Member> {
   const identity = await openIdentity(home);
   const tls = await openMemberTls(home, identity);
   const build = LLAMA_CPP_COMMIT;
-  const fence = await EpochFence.open(home);
+  const fence = await EpochFence.open(home, memberIdOfCertificate(Buffer.from(tls.ca)));
   await reapLeftovers(home);
   const launcher = notingLauncher(options.launcher, home);
   const closers: (() => Promise<void>)[] = [];

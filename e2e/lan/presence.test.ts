@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../testing/eventually.ts';
@@ -129,6 +129,22 @@ describeOnLan('membership between real processes', () => {
     console.log(`a second leader after ${halvesMs} ms; healed: one leader after ${healedMs} ms`);
     expect(frozenMs).toBeLessThanOrEqual(3 * 3500);
     expect(cutMs).toBeLessThanOrEqual(3 * 3500);
+  });
+
+  test('with every core busy for a minute no member is lost, and the leader stays', { timeout: 180_000 }, async () => {
+    await startPool(3);
+    const from = Date.now();
+    const busy = Array.from({ length: 2 * availableParallelism() }, () =>
+      lan.machine(1).start(process.execPath, ['-e', 'for (;;);']),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 60_000));
+    await Promise.all(busy.map((each) => each.kill()));
+    const views = members.flatMap((each) => each.views()).filter(({ at }) => at >= from);
+    const states = views.flatMap(({ view }) => view.members.map(({ state }) => state));
+    console.log(`a busy minute: ${states.filter((state) => state === 'suspect').length} suspicions`);
+    expect(states).not.toContain('lost');
+    await follow(member(1), members);
+    for (const each of members) expect(each.view().epoch).toEqual({ counter: 1, coordinator: member(1).id });
   });
 
   test('a member whose main thread is busy lives on; one that is removed and one of another pool are kept out', async () => {

@@ -30,7 +30,7 @@ let stages: Map<string, StageService>;
 const worker =
   (name: string, shareBytes: number) =>
   (trust: PoolTrust): MemberWork => {
-    const fence = EpochFence.open(join(room.folder, name));
+    const fence = EpochFence.open(join(room.folder, name), trust.pool?.id ?? '');
     const service = new StageService({
       launcher: nodeLauncher,
       get tls() {

@@ -1,30 +1,36 @@
 import { join } from 'node:path';
+import { z } from 'zod';
 import { compareEpochs, epochSchema } from '../wire/epoch.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import { CallRefused } from '../wire/wireError.ts';
 import { PoolError } from './poolError.ts';
 import { readPrivateFile, writePrivateFile } from './privateFile.ts';
 
+const fileSchema = z.strictObject({ pool: z.string(), epoch: epochSchema });
+
 /** Keeps out orders of a coordinator whose time is over, also after a restart (`pool/fence.json`, 0600). */
 export class EpochFence {
   readonly #path: string;
+  readonly #pool: string;
   #newest: Epoch | null;
   #kept: Epoch | null;
   #keeping: Promise<void> = Promise.resolve();
 
-  private constructor(path: string, newest: Epoch | null) {
+  private constructor(path: string, pool: string, newest: Epoch | null) {
     this.#path = path;
+    this.#pool = pool;
     this.#newest = newest;
     this.#kept = newest;
   }
 
-  /** Throws PoolError('DamagedFile'). */
-  static async open(home: string): Promise<EpochFence> {
+  /** `pool` is its id, the hash of its CA's public key: each has epochs of its own. Throws PoolError('DamagedFile'). */
+  static async open(home: string, pool: string): Promise<EpochFence> {
     const path = join(home, 'pool', 'fence.json');
     const text = await readPrivateFile(path);
-    if (text === null) return new EpochFence(path, null);
+    if (text === null) return new EpochFence(path, pool, null);
     try {
-      return new EpochFence(path, epochSchema.parse(JSON.parse(text)));
+      const kept = fileSchema.parse(JSON.parse(text));
+      return new EpochFence(path, pool, kept.pool === pool ? kept.epoch : null);
     } catch (cause) {
       throw new PoolError('DamagedFile', `${path} holds no epoch. Remove it and start again.`, { cause });
     }
@@ -54,7 +60,7 @@ export class EpochFence {
   async #keep(): Promise<void> {
     const newest = this.#newest;
     if (newest === this.#kept) return;
-    await writePrivateFile(this.#path, JSON.stringify(newest));
+    await writePrivateFile(this.#path, JSON.stringify({ pool: this.#pool, epoch: newest }));
     this.#kept = newest;
   }
 }

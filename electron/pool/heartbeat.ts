@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { dialHeartbeat } from '../wire/dialHeartbeat.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import type { HeartbeatLink } from '../wire/heartbeatLink.ts';
 import { heartbeatService } from '../wire/heartbeatService.ts';
+import { memberIdOfCertificate } from '../wire/memberId.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
 import { PeerUnreachable } from '../wire/wireError.ts';
 import { WireServer } from '../wire/wireServer.ts';
@@ -60,7 +62,7 @@ export class Heartbeat {
 
   /** Listens and begins to beat. Throws ListenFailed and PoolError('DamagedFile'). */
   static async start(options: HeartbeatOptions, listeners: HeartbeatListeners): Promise<Heartbeat> {
-    const store = await MembershipStore.open(options.home);
+    const store = await MembershipStore.open(options.home, memberIdOfCertificate(Buffer.from(options.tls.ca)));
     const heartbeat = new Heartbeat(options, store, listeners);
     await heartbeat.#start(options);
     return heartbeat;
@@ -92,6 +94,7 @@ export class Heartbeat {
     this.#dials.get(peer)?.abort();
     this.take({ type: 'peerRemoved', peer });
     this.#server?.drop(peer);
+    this.#rememberReached();
   }
 
   /** Ends every connection, after a goodbye where it is wanted. */
@@ -239,15 +242,15 @@ export class Heartbeat {
 
   /** Without multicast this is how a pool finds itself again after all of it was off. */
   #rememberReached(): void {
-    const { reached } = this.#store.stored;
-    const found: Record<string, string> = {};
+    const { reached: before } = this.#store.stored;
+    const reached: Record<string, string> = {};
     for (const [id, peer] of this.#running().peers) {
-      const address = peer.links.size > 0 ? reachedAddress(peer) : null;
-      if (address !== null && reached[id] !== address) found[id] = address;
+      const address = (peer.links.size > 0 ? reachedAddress(peer) : null) ?? before[id];
+      if (address !== undefined) reached[id] = address;
     }
-    if (Object.keys(found).length === 0) return;
+    if (isDeepStrictEqual(reached, before)) return;
     this.#store
-      .save({ reached: { ...reached, ...found } })
+      .save({ reached })
       .catch((cause: unknown) => this.#trouble('disk', `Addresses could not be kept: ${String(cause)}`));
   }
 

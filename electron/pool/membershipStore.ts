@@ -7,6 +7,8 @@ import { readPrivateFile, writePrivateFile } from './privateFile.ts';
 
 /** What a membership must know again after a restart. */
 export interface StoredMembership {
+  /** Id of the pool, the hash of its CA's public key. */
+  pool: string;
   /** Number of starts. */
   incarnation: number;
   /** The newest epoch that was known. */
@@ -18,6 +20,7 @@ export interface StoredMembership {
 }
 
 const storedSchema: z.ZodType<StoredMembership> = z.strictObject({
+  pool: z.string(),
   incarnation: z.number().int().nonnegative(),
   epoch: epochSchema.nullable(),
   port: z.number().int().min(0).max(65_535),
@@ -35,13 +38,15 @@ export class MembershipStore {
     this.#stored = stored;
   }
 
-  /** Throws PoolError('DamagedFile'). */
-  static async open(home: string): Promise<MembershipStore> {
+  /** What is there of another pool than `pool` is forgotten. Throws PoolError('DamagedFile'). */
+  static async open(home: string, pool: string): Promise<MembershipStore> {
     const path = join(home, 'pool', 'membership.json');
     const text = await readPrivateFile(path);
-    if (text === null) return new MembershipStore(path, { incarnation: 0, epoch: null, port: 0, reached: {} });
+    const fresh: StoredMembership = { pool, incarnation: 0, epoch: null, port: 0, reached: {} };
+    if (text === null) return new MembershipStore(path, fresh);
     try {
-      return new MembershipStore(path, storedSchema.parse(JSON.parse(text)));
+      const stored = storedSchema.parse(JSON.parse(text));
+      return new MembershipStore(path, stored.pool === pool ? stored : fresh);
     } catch (cause) {
       const message = `${path} cannot be read. Remove it; the other members know what it held.`;
       throw new PoolError('DamagedFile', message, { cause });
