@@ -78,8 +78,7 @@ export class Heartbeat {
 
   take(event: Untimed<MembershipEvent>): void {
     if (this.#state === null || this.#stopped) return;
-    const before = this.#state;
-    const { state, effects } = reduceMembership(before, { ...event, at: systemClock.now() });
+    const { state, effects } = reduceMembership(this.#state, { ...event, at: systemClock.now() });
     this.#state = state;
     for (const effect of effects) this.#perform(effect);
   }
@@ -88,6 +87,10 @@ export class Heartbeat {
   setTls(tls: TlsMaterial): void {
     this.#tls = tls;
     this.#server?.setTls(tls);
+  }
+
+  addPeer(peer: string, addresses: readonly string[]): void {
+    this.take({ type: 'peerAdded', peer, addresses: this.#withRemembered(peer, addresses) });
   }
 
   removePeer(peer: string): void {
@@ -112,7 +115,7 @@ export class Heartbeat {
   }
 
   async #start({ member, host, port, card, peers }: HeartbeatOptions): Promise<void> {
-    const { incarnation, epoch, reached, port: lastPort } = this.#store.stored;
+    const { incarnation, epoch, port: lastPort } = this.#store.stored;
     const server = await this.#listen(host, port === 0 ? lastPort : port, port === 0);
     this.#server = server;
     const heartbeatPort = Number(server.address.slice(server.address.lastIndexOf(':') + 1));
@@ -124,10 +127,7 @@ export class Heartbeat {
     const run = randomBytes(8).toString('hex');
     const own = { member, incarnation: incarnation + 1, run, sequence: 0, left: false, leads: 0, heartbeatPort, card };
     const known = new Map<string, readonly string[]>();
-    for (const [peer, addresses] of peers) {
-      const last = reached[peer];
-      if (peer !== member) known.set(peer, last === undefined ? addresses : [...new Set([last, ...addresses])]);
-    }
+    for (const [peer, addresses] of peers) if (peer !== member) known.set(peer, this.#withRemembered(peer, addresses));
     this.#state = startingState({ at: systemClock.now(), own, epoch, peers: known });
     const tick = (): void => this.take({ type: 'tick', wall: systemClock.wall() });
     this.#timer = setInterval(tick, TICK_MS);
@@ -208,7 +208,7 @@ export class Heartbeat {
     const timer = setTimeout(() => given.abort(), DIAL_TIMEOUT_MS);
     const dial = async (address: string, signal: AbortSignal): Promise<HeartbeatLink> => {
       try {
-        return await dialHeartbeat({ address, member: peer, tls: this.#tls, signal });
+        return await dialHeartbeat({ address, member: peer, tls: this.#tls }, signal);
       } catch (cause) {
         if (cause instanceof PeerUnreachable && cause.refused) this.take({ type: 'dialRefused', peer, address });
         throw cause;
@@ -252,6 +252,11 @@ export class Heartbeat {
     this.#store
       .save({ reached })
       .catch((cause: unknown) => this.#trouble('disk', `Addresses could not be kept: ${String(cause)}`));
+  }
+
+  #withRemembered(peer: string, addresses: readonly string[]): string[] {
+    const last = this.#store.stored.reached[peer];
+    return [...new Set(last === undefined ? addresses : [last, ...addresses])];
   }
 
   #running(): MembershipState {

@@ -15,7 +15,7 @@ async function beat(options: HeartbeatOptions): Promise<void> {
   port.on('message', (order: HeartbeatOrder) => {
     switch (order.type) {
       case 'addPeer':
-        heartbeat.take({ type: 'peerAdded', peer: order.peer, addresses: order.addresses });
+        heartbeat.addPeer(order.peer, order.addresses);
         break;
       case 'removePeer':
         heartbeat.removePeer(order.peer);

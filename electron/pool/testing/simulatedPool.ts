@@ -1,53 +1,20 @@
 import { compareEpochs } from '../../wire/epoch.ts';
 import type { Epoch } from '../../wire/generated/roomful/v1/ring.ts';
-import type { MembershipEffect, MembershipEvent } from '../membershipEvents.ts';
+import type { MembershipEffect } from '../membershipEvents.ts';
 import { type MembershipState, startingState } from '../membershipState.ts';
-import { TICK_MS } from '../membershipTimings.ts';
 import type { Liveness, MembershipView } from '../membershipView.ts';
 import type { MemberCard } from '../presenceRecord.ts';
-import { reduceMembership } from '../reduceMembership.ts';
-
-/** A dial that nobody answers gives up after this, ms; so does the real one. */
-const DIAL_TIMEOUT_MS = 2500;
-
-export interface Weather {
-  /** Longest way of a message, ms; each takes its own time, so they overtake each other. */
-  delayMs: number;
-  /** Part of the beats that is lost, 0 to 1. */
-  loss: number;
-  /** Part of the beats that arrives twice. */
-  repeat: number;
-}
+import { SimulatedNetwork, type Weather } from './simulatedNetwork.ts';
+import { SimulatedProcess } from './simulatedProcess.ts';
+import { SimulatedTime } from './simulatedTime.ts';
 
 interface Disk {
   incarnation: number;
   epoch: Epoch | null;
 }
 
-interface Process {
-  id: string;
-  state: MembershipState;
-  running: boolean;
-  /** Stopped: what happens to it meanwhile waits here. */
-  backlog: (() => void)[] | null;
-  asleep: boolean;
-  /** How long its clock stood still, ms. */
-  clockLag: number;
-  twins: number;
-}
-
-interface Link {
-  name: string;
-  ends: [Process, Process];
-  open: Set<Process>;
-}
-
-type Untimed<E> = E extends MembershipEvent ? Omit<E, 'at'> : never;
-
 /** A pool whose network, disks and clocks are simulated; only the reducer is real. Everything follows from the seed. */
 export class SimulatedPool {
-  now = 0;
-  readonly weather: Weather = { delayMs: 5, loss: 0, repeat: 0 };
   /** Every leader that a member came to follow. */
   readonly history: { at: number; id: string; coordinator: string | null; epoch: Epoch | null }[] = [];
   /** Every member that one member held for lost. */
@@ -55,16 +22,14 @@ export class SimulatedPool {
   readonly #roster = new Set<string>();
   readonly #cards = new Map<string, MemberCard>();
   readonly #disks = new Map<string, Disk>();
-  readonly #processes = new Map<string, Process>();
-  readonly #cut = new Set<string>();
-  readonly #refusing = new Set<string>();
-  readonly #links = new Map<string, Link>();
-  #queue: { at: number; order: number; run: () => void }[] = [];
-  #order = 0;
-  #random: number;
+  readonly #processes = new Map<string, SimulatedProcess>();
+  readonly #time: SimulatedTime;
+  readonly #network: SimulatedNetwork;
+  #runs = 0;
 
   constructor(ids: readonly string[], seed = 1) {
-    this.#random = seed;
+    this.#time = new SimulatedTime(seed);
+    this.#network = new SimulatedNetwork(this.#time, (host) => this.#processes.get(host));
     for (const id of ids) this.#enrol(id);
   }
 
@@ -78,7 +43,7 @@ export class SimulatedPool {
   join(id: string): void {
     this.#enrol(id);
     for (const process of this.#processes.values()) {
-      this.#dispatch(process, { type: 'peerAdded', peer: id, addresses: [`${id}:1`] });
+      process.take({ type: 'peerAdded', peer: id, addresses: [`${id}:1`] });
     }
     this.restart(id);
   }
@@ -86,7 +51,7 @@ export class SimulatedPool {
   remove(id: string): void {
     this.#roster.delete(id);
     this.kill(id);
-    for (const process of this.#processes.values()) this.#dispatch(process, { type: 'peerRemoved', peer: id });
+    for (const process of this.#processes.values()) process.take({ type: 'peerRemoved', peer: id });
   }
 
   restart(id: string): void {
@@ -102,7 +67,7 @@ export class SimulatedPool {
   }
 
   /** A second process with the identity of a member, on another machine; named `id'` in this simulation's network. */
-  twin(id: string): Process {
+  twin(id: string): SimulatedProcess {
     const process = this.#startProcess(id, { ...this.#diskOf(id) });
     this.#processes.set(`${id}'`, process);
     return process;
@@ -113,63 +78,53 @@ export class SimulatedPool {
     if (process === undefined) return;
     process.running = false;
     this.#processes.delete(id);
-    for (const link of this.#linksOf(process)) this.#endLink(link, process);
+    this.#network.closeAll(process);
   }
 
   leave(id: string): void {
     const process = this.#processes.get(id);
     if (process === undefined) return;
-    this.#dispatch(process, { type: 'leave' });
-    this.after(50, () => {
+    process.take({ type: 'leave' });
+    this.#time.after(50, () => {
       if (this.#processes.get(id) === process) this.kill(id);
     });
   }
 
-  /** SIGSTOP for that long, ms: its clock goes on, and its kernel takes what comes. */
+  /** See SimulatedProcess. */
   stop(id: string, ms: number): void {
-    const process = this.#processes.get(id);
-    if (process === undefined || process.backlog !== null) return;
-    process.backlog = [];
-    this.after(ms, () => {
-      const backlog = process.backlog ?? [];
-      process.backlog = null;
-      for (const run of backlog) run();
-    });
+    this.#processes.get(id)?.stop(ms);
   }
 
-  /** A closed lid for that long, ms: its clock stands still, and nothing reaches it. */
+  /** See SimulatedProcess. */
   sleep(id: string, ms: number): void {
-    const process = this.#processes.get(id);
-    if (process === undefined || process.backlog !== null) return;
-    process.asleep = true;
-    process.clockLag += ms;
-    this.stop(id, ms);
-    this.after(ms, () => {
-      process.asleep = false;
-    });
+    this.#processes.get(id)?.sleep(ms);
   }
 
   card(id: string, changes: Partial<MemberCard>): void {
     const card = { ...this.cardOf(id), ...changes };
     this.#cards.set(id, card);
     const process = this.#processes.get(id);
-    if (process !== undefined) this.#dispatch(process, { type: 'card', card });
+    if (process !== undefined) process.take({ type: 'card', card });
   }
 
   progress(by: string, peer: string): void {
-    this.#dispatch(this.#processOf(by), { type: 'progress', peer });
+    this.#processOf(by).take({ type: 'progress', peer });
+  }
+
+  get weather(): Weather {
+    return this.#network.weather;
   }
 
   cut(a: string, b: string): void {
-    this.#cut.add(pairOf(a, b));
+    this.#network.cut(a, b);
   }
 
   heal(a: string, b: string): void {
-    this.#cut.delete(pairOf(a, b));
+    this.#network.heal(a, b);
   }
 
   healAll(): void {
-    this.#cut.clear();
+    this.#network.healAll();
   }
 
   /** Cuts every link between the named members and the others. */
@@ -179,55 +134,28 @@ export class SimulatedPool {
 
   /** Something between two members breaks their connections and refuses every new one in the other's name. */
   refuse(a: string, b: string): void {
-    this.#refusing.add(pairOf(a, b));
-    this.reset(a, b);
+    this.#network.refuse(a, b);
+    this.#network.reset(a, b);
   }
 
   /** Something between two members breaks their connections. */
   reset(a: string, b: string): void {
-    const ends = [this.#processOf(a), this.#processOf(b)];
-    for (const link of this.#links.values()) {
-      if (!link.ends.every((end) => ends.includes(end))) continue;
-      this.#links.delete(link.name);
-      const open = [...link.open];
-      link.open.clear();
-      for (const end of open) {
-        this.#arrive(end, { type: 'linkDown', peer: otherEnd(link, end).id, link: link.name });
-      }
-    }
+    this.#network.reset(a, b);
   }
 
   run(ms: number): this {
-    const until = this.now + ms;
-    for (let next = this.#queue[0]; next !== undefined && next.at <= until; next = this.#queue[0]) {
-      this.#queue.shift();
-      this.now = next.at;
-      next.run();
-    }
-    this.now = until;
+    this.#time.run(ms);
     return this;
   }
 
   /** Runs until `holds`, and tells after how many ms; throws after `limitMs`. */
   runUntil(holds: () => boolean, limitMs: number): number {
-    const from = this.now;
+    const from = this.#time.now;
     while (!holds()) {
-      if (this.now - from >= limitMs) throw new Error(`Not so after ${limitMs} ms: ${holds}`);
+      if (this.#time.now - from >= limitMs) throw new Error(`Not so after ${limitMs} ms: ${holds}`);
       this.run(10);
     }
-    return this.now - from;
-  }
-
-  after(ms: number, run: () => void): void {
-    const entry = { at: this.now + ms, order: this.#order++, run };
-    let low = 0;
-    let high = this.#queue.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#queue[middle]?.at ?? 0) <= entry.at) low = middle + 1;
-      else high = middle;
-    }
-    this.#queue.splice(low, 0, entry);
+    return this.#time.now - from;
   }
 
   cardOf(id: string): MemberCard {
@@ -268,7 +196,7 @@ export class SimulatedPool {
       left.delete(id);
       for (const a of component) {
         for (const b of left) {
-          if (this.#cut.has(pairOf(a, b))) continue;
+          if (this.#network.isCut(a, b)) continue;
           component.push(b);
           left.delete(b);
         }
@@ -299,8 +227,8 @@ export class SimulatedPool {
     });
   }
 
-  #startProcess(id: string, disk: Disk): Process {
-    const run = `run-${String(this.#order++).padStart(6, '0')}`;
+  #startProcess(id: string, disk: Disk): SimulatedProcess {
+    const run = `run-${String(this.#runs++).padStart(6, '0')}`;
     const own = {
       member: id,
       incarnation: disk.incarnation,
@@ -313,56 +241,29 @@ export class SimulatedPool {
     };
     const others = [...this.#roster].filter((other) => other !== id);
     const peers = new Map(others.map((other) => [other, [`${other}:1`]]));
-    const state = startingState({ at: this.now, own, epoch: disk.epoch, peers });
-    const process = { id, state, running: true, backlog: null, asleep: false, clockLag: 0, twins: 0 };
-    const tick = (): void => {
-      if (!process.running) return;
-      this.#dispatch(process, { type: 'tick', wall: 1e12 + this.now });
-      this.after(TICK_MS, tick);
-    };
-    tick();
+    const state = startingState({ at: this.#time.now, own, epoch: disk.epoch, peers });
+    const process = new SimulatedProcess(this.#time, state, (...performed) => this.#perform(...performed));
+    process.tick();
     return process;
   }
 
-  /** Something comes over the network: nothing does while the machine sleeps. */
-  #arrive(process: Process, event: Untimed<MembershipEvent>): void {
-    if (!process.asleep) this.#dispatch(process, event);
-  }
-
-  #dispatch(process: Process, event: Untimed<MembershipEvent>): void {
-    if (!process.running) return;
-    if (process.backlog !== null) {
-      // A timer that is due more than once fires once.
-      if (event.type !== 'tick') process.backlog.push(() => this.#dispatch(process, event));
-      return;
-    }
-    const before = process.state;
-    const { state, effects } = reduceMembership(before, { ...event, at: this.now - process.clockLag });
-    process.state = state;
-    if (compareEpochs(state.epoch ?? NONE, before.epoch ?? NONE) < 0) throw new Error(`${process.id} went back.`);
-    for (const effect of effects) this.#perform(process, effect, before.view);
-  }
-
-  #perform(process: Process, effect: MembershipEffect, before: MembershipView): void {
+  #perform(process: SimulatedProcess, effect: MembershipEffect, before: MembershipView): void {
     switch (effect.type) {
       case 'send':
-        for (const name of effect.links) this.#send(process, name, effect);
+        for (const link of effect.links) this.#network.send(process, link, effect);
         break;
       case 'dial':
-        for (const address of effect.addresses)
-          this.after(this.#delay(), () => this.#dial(process, effect.peer, address));
+        for (const address of effect.addresses) this.#network.dial(process, effect.peer, address);
         break;
-      case 'closeLink': {
-        const link = this.#links.get(effect.link);
-        if (link !== undefined) this.#endLink(link, process);
+      case 'closeLink':
+        this.#network.close(process, effect.link);
         break;
-      }
       case 'persist':
-        this.after(this.#delay(), () => {
+        this.#time.after(this.#network.delay(), () => {
           if (!process.running) return;
           const disk = this.#diskOf(process.id);
           if (compareEpochs(effect.epoch, disk.epoch ?? NONE) > 0) disk.epoch = effect.epoch;
-          this.#dispatch(process, { type: 'persisted', epoch: effect.epoch });
+          process.take({ type: 'persisted', epoch: effect.epoch });
         });
         break;
       case 'changed':
@@ -373,82 +274,16 @@ export class SimulatedPool {
     }
   }
 
-  #note(process: Process, before: MembershipView, { coordinator, epoch, members }: MembershipView): void {
-    if (coordinator !== before.coordinator) this.history.push({ at: this.now, id: process.id, coordinator, epoch });
+  #note(process: SimulatedProcess, before: MembershipView, { coordinator, epoch, members }: MembershipView): void {
+    if (coordinator !== before.coordinator)
+      this.history.push({ at: this.#time.now, id: process.id, coordinator, epoch });
     for (const { id, state } of members) {
       const old = before.members.find((member) => member.id === id)?.state;
-      if (state === 'lost' && old !== 'lost') this.losses.push({ at: this.now, by: process.id, lost: id });
+      if (state === 'lost' && old !== 'lost') this.losses.push({ at: this.#time.now, by: process.id, lost: id });
     }
   }
 
-  #send(process: Process, name: string, { beat }: MembershipEffect & { type: 'send' }): void {
-    const link = this.#links.get(name);
-    if (link === undefined || !link.open.has(process)) return;
-    const other = otherEnd(link, process);
-    if (!link.open.has(other)) {
-      // The other end was closed while this one slept: its kernel says so.
-      this.#endLink({ ...link, open: new Set([other, process]) }, other);
-      return;
-    }
-    const copies = this.#chance() < this.weather.loss ? 0 : this.#chance() < this.weather.repeat ? 2 : 1;
-    for (let copy = 0; copy < copies; copy += 1) {
-      if (this.#blocked(process, other)) return;
-      this.after(this.#delay(), () => {
-        if (this.#blocked(process, other) || !link.open.has(other)) return;
-        this.#arrive(other, { type: 'beat', peer: process.id, link: name, beat });
-      });
-    }
-  }
-
-  #dial(process: Process, peer: string, address: string): void {
-    const target = this.#processes.get(address.split(':')[0] ?? '');
-    const fail = (): void => this.#dispatch(process, { type: 'dialFailed', peer });
-    const pair = pairOf(process.id, peer);
-    if (this.#refusing.has(pair) || (target === undefined && !this.#cut.has(pair))) {
-      this.#dispatch(process, { type: 'dialRefused', peer, address });
-      fail();
-      return;
-    }
-    const silent = target === undefined || target.backlog !== null || target.asleep || this.#blocked(process, target);
-    if (silent) {
-      this.after(DIAL_TIMEOUT_MS, fail);
-      return;
-    }
-    if (!target.state.peers.has(process.id)) {
-      fail();
-      return;
-    }
-    const name = `link-${this.#order++}`;
-    const link: Link = { name, ends: [process, target], open: new Set([process, target]) };
-    this.#links.set(name, link);
-    this.#arrive(target, { type: 'linkUp', peer: process.id, link: name, host: process.id, port: null });
-    this.after(this.#delay(), () =>
-      this.#arrive(process, { type: 'linkUp', peer, link: name, host: target.id, port: 1 }),
-    );
-  }
-
-  /** One end closes; the other one hears of it if the network and its sleep let it. */
-  #endLink(link: Link, end: Process): void {
-    const other = otherEnd(link, end);
-    if (!link.open.delete(end)) return;
-    if (link.open.size === 0) this.#links.delete(link.name);
-    if (this.#blocked(end, other) || other.asleep) return;
-    this.after(this.#delay(), () => {
-      if (!link.open.delete(other)) return;
-      this.#links.delete(link.name);
-      this.#arrive(other, { type: 'linkDown', peer: end.id, link: link.name });
-    });
-  }
-
-  #linksOf(process: Process): Link[] {
-    return [...this.#links.values()].filter(({ ends }) => ends.includes(process));
-  }
-
-  #blocked(a: Process, b: Process): boolean {
-    return this.#cut.has(pairOf(a.id, b.id));
-  }
-
-  #processOf(id: string): Process {
+  #processOf(id: string): SimulatedProcess {
     const process = this.#processes.get(id);
     if (process === undefined) throw new Error(`${id} does not run.`);
     return process;
@@ -459,26 +294,15 @@ export class SimulatedPool {
     this.#disks.set(id, disk);
     return disk;
   }
+}
 
-  #delay(): number {
-    return 1 + Math.floor(this.#chance() * this.weather.delayMs);
-  }
-
-  /** Mulberry32: 0 to 1. */
-  #chance(): number {
-    this.#random = (this.#random + 0x6d2b79f5) | 0;
-    let t = Math.imul(this.#random ^ (this.#random >>> 15), 1 | this.#random);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  }
+/** A pool of members a, b, c ... in which `a` leads. */
+export function formedPool(size: number, seed = 1): SimulatedPool {
+  const pool = new SimulatedPool('abcdefgh'.slice(0, size).split(''), seed);
+  pool.card('a', { shareBytes: 9 });
+  pool.start().run(5000);
+  if (pool.leaderFor() !== 'a') throw new Error('This pool did not form.');
+  return pool;
 }
 
 const NONE: Epoch = { counter: 0, coordinator: '' };
-
-function pairOf(a: string, b: string): string {
-  return a < b ? `${a} ${b}` : `${b} ${a}`;
-}
-
-function otherEnd({ ends: [a, b] }: Link, end: Process): Process {
-  return end === a ? b : a;
-}
