@@ -270,6 +270,18 @@ describe('two halves', () => {
     );
   });
 
+  test('who led once comes no sooner to lead again', () => {
+    const pool = formedPool(4);
+    pool.split(['a', 'b']);
+    pool.run(8000);
+    pool.healAll();
+    pool.runUntil(() => pool.leaderFor() === 'c', 6000);
+    pool.card('d', { pinned: true });
+    pool.run(1000);
+    pool.kill('c');
+    pool.runUntil(() => pool.leaderFor() === 'd', 1000);
+  });
+
   test('an epoch whose leader is gone deposes nobody', () => {
     const pool = formedPool(4);
     pool.card('a', { shareBytes: 0 });
