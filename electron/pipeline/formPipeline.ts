@@ -157,6 +157,7 @@ export async function formPipeline(
     })();
     receiving.catch((cause: unknown) => lose('The last stage was lost', cause));
     await warm(pipeline, request.warmToken, stop.signal);
+    signal?.removeEventListener('abort', abort);
     return { pipeline, loaded, close: unload };
   } catch (cause) {
     await unload();
@@ -168,7 +169,7 @@ export async function formPipeline(
 
 interface RunningStage {
   loaded: Promise<StageLoaded>;
-  /** Resolves when the member has let go of the stage. */
+  /** Resolves when the call that keeps the stage has ended. */
   ended: Promise<void>;
 }
 
