@@ -15,6 +15,8 @@ const optionsSchema = z.object({
 });
 
 async function main(): Promise<void> {
+  // Before anything else, so that a parent that dies meanwhile is noticed.
+  process.on('disconnect', () => process.exit(0));
   const string = { type: 'string' } as const;
   const { values } = parseArgs({ options: { home: string, name: string, memory: string, threads: string } });
   const { home, name, memory, threads } = optionsSchema.parse(values);
@@ -39,7 +41,6 @@ async function main(): Promise<void> {
     );
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end);
-  process.on('disconnect', () => process.exit(0));
   const { id, address, gateway, tokenFile } = member;
   process.send?.({ id, name, address, gateway, tokenFile, windowLink: member.windowLink() } satisfies ReadyMember);
 }

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import { createGateway } from './gateway/createGateway.ts';
@@ -14,10 +14,12 @@ import { EpochFence } from './pool/epochFence.ts';
 import { nextEpochCounter } from './pool/epochStore.ts';
 import { openIdentity } from './pool/identity.ts';
 import { openMemberTls } from './pool/openMemberTls.ts';
-import { EngineClient } from './stage/engineClient.ts';
+import { EngineKeeper } from './stage/engineKeeper.ts';
 import type { HostLauncher } from './stage/hostLauncher.ts';
 import { notingLauncher, reapLeftovers } from './stage/hostLeftovers.ts';
+import type { Backend } from './stage/librariesFolder.ts';
 import { LLAMA_CPP_COMMIT } from './stage/llamaBuild.ts';
+import type { Epoch } from './wire/generated/roomful/v1/ring.ts';
 import { memberIdOfCertificate } from './wire/memberId.ts';
 import { memberService } from './wire/memberService.ts';
 import { RingServer } from './wire/ringServer.ts';
@@ -73,21 +75,26 @@ export async function startMember(options: MemberOptions): Promise<Member> {
   const build = LLAMA_CPP_COMMIT;
   const fence = await EpochFence.open(home, memberIdOfCertificate(Buffer.from(tls.ca)));
   await reapLeftovers(home);
+  // Of a run that was killed; its models are not served any more.
+  for (const left of ['stages', 'serving']) await rm(join(home, left), { recursive: true, force: true });
   const launcher = notingLauncher(options.launcher, home);
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
-    for (const closer of closers.splice(0).reverse()) await closer();
+    const errors: unknown[] = [];
+    for (const closer of closers.splice(0).reverse()) await closer().catch((error: unknown) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
   };
   try {
-    const engine = await EngineClient.start(launcher, (error) => log.error({ err: error }, 'the engine host is gone'));
+    const engine = await EngineKeeper.start(launcher, (error) => log.error({ err: error }, 'the engine host is gone'));
     closers.push(() => engine.close());
+    const backend = await computingBackend(engine);
     const stages = new StageService({
       launcher,
       tls,
       host,
       folder: join(home, 'stages'),
       threads,
-      gpuLayers: engine.backend === 'cpu' ? 0 : ALL_LAYERS,
+      gpuLayers: backend === 'cpu' ? 0 : ALL_LAYERS,
       admitEpoch: (epoch) => fence.admit(epoch),
     });
     const ring = new RingServer();
@@ -98,7 +105,7 @@ export async function startMember(options: MemberOptions): Promise<Member> {
         member: identity.id,
         name,
         shareBytes: memoryBytes,
-        backend: engine.backend,
+        backend,
       }),
       runStage: (order, { emit, signal }) => stages.run(order, emit, signal),
       linkStage: (order) => stages.link(order),
@@ -109,13 +116,18 @@ export async function startMember(options: MemberOptions): Promise<Member> {
       () => server.close(),
     );
 
+    let term: Promise<Epoch> | null = null;
+    const beginTerm = async (): Promise<Epoch> => {
+      const counter = await nextEpochCounter(home, fence.newest?.counter ?? 0);
+      return { counter, coordinator: identity.id };
+    };
     const models = new ModelServing({
       coordinator: { member: identity.id, tls, ring, address: server.address },
       engine,
       folder: join(home, 'serving'),
       build,
       wireVersion: WIRE_VERSION,
-      nextEpoch: async () => ({ counter: await nextEpochCounter(home), coordinator: identity.id }),
+      epoch: () => (term ??= beginTerm()),
       onChange: () => showModels(),
       ...(options.route && { route: options.route }),
     });
@@ -164,6 +176,13 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     await close();
     throw cause;
   }
+}
+
+/** What the engine host really computes on: a variant for cards counts as the CPU where it has found no card. */
+async function computingBackend(engine: EngineKeeper): Promise<Backend> {
+  const host = await engine.current();
+  const devices = await host.devices();
+  return devices.some(({ kind }) => kind === 'gpu' || kind === 'integrated') ? host.backend : 'cpu';
 }
 
 /** More layers than any model has: all of a stage goes to the device. */

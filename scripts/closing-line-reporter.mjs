@@ -12,7 +12,7 @@ export default class ClosingLineReporter {
       if (module.state() === 'failed' && count.failed === failedBefore) count.failed += 1;
     }
     count.failed += unhandledErrors.length + (process.env.ROOMFUL_CHECKS_FAILED ? 1 : 0);
-    const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : '';
-    process.on('exit', () => process.stdout.write(`${count.passed} passed, ${count.failed} failed${skipped}\n`));
+    const skipped = count.skipped > 0 ? `${count.skipped} skipped\n` : '';
+    process.on('exit', () => process.stdout.write(`${skipped}${count.passed} passed, ${count.failed} failed\n`));
   }
 }

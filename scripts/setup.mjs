@@ -1,6 +1,6 @@
 /**
  * Installs and builds whatever is missing, and is quick when nothing is: every step keeps a stamp of the hash of its
- * inputs beside its output. Imports nothing that `npm ci` would have to bring. Progress goes to stderr.
+ * inputs, and looks whether its output is there. Imports nothing that `npm ci` would have to bring. Progress goes to stderr.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -51,9 +51,9 @@ function hashOf(paths, extra = '') {
   return hash.digest('hex');
 }
 
-/** Runs `build` unless `stamp` already holds `hash`. */
-function once(stamp, hash, build) {
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return;
+/** Runs `build` unless `stamp` already holds `hash` and `output` is there. */
+function once({ stamp, output }, hash, build) {
+  if (existsSync(output) && existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return;
   rmSync(stamp, { force: true });
   build();
   mkdirSync(dirname(stamp), { recursive: true });
@@ -64,7 +64,8 @@ const bin = (name) => at('node_modules', '.bin', process.platform === 'win32' ? 
 const note = (text) => process.stderr.write(`roomful: ${text}\n`);
 
 function installPackages() {
-  once(at('node_modules', '.roomful-lock'), hashOf([at('package-lock.json')]), () => {
+  const stamp = at('node_modules', '.roomful-lock');
+  once({ stamp, output: stamp }, hashOf([at('package-lock.json')]), () => {
     note('installing packages (npm ci) ...');
     const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
     run('npm ci', npm, ['ci', '--no-audit', '--no-fund'], { shell: process.platform === 'win32' });
@@ -75,7 +76,8 @@ function installPackages() {
 function extractHeaders() {
   const bundle = at('node_modules', 'node-llama-cpp', 'llama', 'gitRelease.bundle');
   const version = readFileSync(at('node_modules', 'node-llama-cpp', 'package.json'), 'utf8');
-  once(at('build', 'llama-headers.stamp'), hashOf([], version), () => {
+  const output = at('build', 'llama-headers', 'include', 'llama.h');
+  once({ stamp: at('build', 'llama-headers.stamp'), output }, hashOf([], version), () => {
     note('extracting the llama.cpp headers ...');
     const clone = at('build', 'llama.git');
     rmSync(clone, { recursive: true, force: true });
@@ -100,7 +102,9 @@ function extractHeaders() {
 function buildNative({ sanitize = false } = {}) {
   extractHeaders();
   const name = sanitize ? 'native-asan' : 'native';
-  once(at('build', `${name}.stamp`), hashOf([at('native'), at('build', 'llama-headers.stamp')]), () => {
+  const inputs = [at('native'), at('build', 'llama-headers.stamp'), at('package-lock.json')];
+  const output = at('build', name, 'roomful.node');
+  once({ stamp: at('build', `${name}.stamp`), output }, hashOf(inputs), () => {
     note(`building the addon${sanitize ? ' with the address sanitizer' : ''} ...`);
     const flags = [`-DROOMFUL_SANITIZE=${sanitize ? 'ON' : 'OFF'}`, '-DCMAKE_BUILD_TYPE=Release'];
     run('configuring the addon', 'cmake', ['-S', at('native'), '-B', at('build', name), ...flags]);
@@ -109,7 +113,9 @@ function buildNative({ sanitize = false } = {}) {
 }
 
 function generateWire() {
-  once(at('build', 'wire.stamp'), hashOf([at('electron', 'wire', 'proto'), at('buf.gen.yaml')]), () => {
+  const inputs = [at('electron', 'wire', 'proto'), at('buf.gen.yaml'), at('package-lock.json')];
+  const output = at('electron', 'wire', 'generated', 'roomful', 'v1', 'ring.ts');
+  once({ stamp: at('build', 'wire.stamp'), output }, hashOf(inputs), () => {
     note('generating the wire types ...');
     rmSync(at('electron', 'wire', 'generated'), { recursive: true, force: true });
     run('generating the wire types', bin('buf'), ['generate']);
@@ -117,8 +123,11 @@ function generateWire() {
 }
 
 function compile() {
-  const sources = ['electron', 'e2e', 'tsconfig.json', 'tsconfig.build.json'].map((name) => at(name));
-  once(at('build', 'compile.stamp'), hashOf(sources), () => {
+  const sources = ['electron', 'e2e', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].map((name) =>
+    at(name),
+  );
+  const output = at('dist', 'electron', 'cli', 'main.js');
+  once({ stamp: at('build', 'compile.stamp'), output }, hashOf(sources), () => {
     note('compiling TypeScript ...');
     for (const part of ['electron', 'e2e']) rmSync(at('dist', part), { recursive: true, force: true });
     run('compiling', bin('tsc'), ['-p', 'tsconfig.build.json']);
@@ -129,8 +138,9 @@ function compile() {
 function bundleWindow() {
   const sources = ['renderer', 'resources/icons/icon.svg', 'electron/planner', 'electron/gateway/memberApi.ts'];
   const preload = ['electron/preload.ts', 'electron/desktop/ipcChannels.ts', 'scripts/preload.vite.config.ts'];
-  const stamp = hashOf([...sources, ...preload, 'package-lock.json'].map((name) => at(name)));
-  once(at('build', 'window.stamp'), stamp, () => {
+  const hash = hashOf([...sources, ...preload, 'package-lock.json'].map((name) => at(name)));
+  const output = at('dist', 'renderer', 'index.html');
+  once({ stamp: at('build', 'window.stamp'), output }, hash, () => {
     note('bundling the window ...');
     for (const config of ['renderer/vite.config.ts', 'scripts/preload.vite.config.ts'])
       run('bundling the window', bin('vite'), ['build', '--logLevel', 'warn', '--config', config]);

@@ -85,7 +85,7 @@ beforeEach(async () => {
     folder: join(room.folder, 'serving'),
     build: BUILD,
     wireVersion: WIRE_VERSION,
-    nextEpoch: async () => ({ counter: 1, coordinator: ada.id }),
+    epoch: async () => ({ counter: 1, coordinator: ada.id }),
   });
   const request = {
     modelPath: demoModelPath,

@@ -18,6 +18,7 @@ const order = {
   position: 0,
   stages: 1,
   modelPath: '/m',
+  fingerprint: 'f',
   startLayer: 0,
   endLayer: 1,
   contextLength: 8,

@@ -114,7 +114,16 @@ test('dropping a member ends its running calls and links at once, and its later 
   const follow: FollowOptions = { address: server.address, member: asked.id, tls: asking.tls, ...place };
   const link = await followRing(follow);
   const frames = link[Symbol.asyncIterator]().next();
-  const order = { stages: 1, modelPath: '/m', startLayer: 0, endLayer: 1, contextLength: 8, slots: 1, batch: 8 };
+  const order = {
+    stages: 1,
+    modelPath: '/m',
+    fingerprint: 'f',
+    startLayer: 0,
+    endLayer: 1,
+    contextLength: 8,
+    slots: 1,
+    batch: 8,
+  };
   const events = client.runStage({ ...place, ...order, threads: 1, kvType: 'f16', followerMember: 'm' });
   await events.next();
   const next = events.next();
@@ -128,7 +137,16 @@ test('dropping a member ends its running calls and links at once, and its later 
 });
 
 test('new certificates are shown without a new start, and calls that run go on', async () => {
-  const order = { stages: 1, modelPath: '/m', startLayer: 0, endLayer: 1, contextLength: 8, slots: 1, batch: 8 };
+  const order = {
+    stages: 1,
+    modelPath: '/m',
+    fingerprint: 'f',
+    startLayer: 0,
+    endLayer: 1,
+    contextLength: 8,
+    slots: 1,
+    batch: 8,
+  };
   const place = { pipeline: 'p', epoch: { counter: 1, coordinator: asked.id }, position: 0 };
   const running = client.runStage({ ...place, ...order, threads: 1, kvType: 'f16', followerMember: 'm' });
   await running.next();

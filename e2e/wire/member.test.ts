@@ -21,6 +21,7 @@ const order: RunStageRequest = {
   position: 0,
   stages: 2,
   modelPath: '/model.gguf',
+  fingerprint: 'f',
   startLayer: 0,
   endLayer: 6,
   contextLength: 512,

@@ -18,6 +18,9 @@ import { textTable } from './textTable.ts';
 
 const NAMES = ['ada', 'bob', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hal', 'ivy', 'jon', 'kim', 'lea'];
 
+/** Exit code of a program that SIGINT has ended, as shells have it. */
+const INTERRUPTED = 130;
+
 /** `roomful demo`: several members on this machine share one model and answer a question. */
 export function demoCommand(): Command {
   return new Command('demo')
@@ -47,6 +50,7 @@ async function runDemo(options: DemoOptions): Promise<void> {
   const shares = demoShares(shape, options.members);
   const home = createDemoHome();
   const members: ChildMember[] = [];
+  let answered = false;
   try {
     say(`Starting ${shares.length} members on this machine ...`);
     const names = shares.map((_, index) => NAMES[index] ?? `member-${index + 1}`);
@@ -68,6 +72,7 @@ async function runDemo(options: DemoOptions): Promise<void> {
     const request = { model: serving.model, prompt, maxTokens, temperature };
     const show = (text: string): void => void (options.json ? process.stderr : process.stdout).write(text);
     const answer = await streamChat(endpoint, request, show, stop.signal);
+    answered = true;
     say(`\n\n${answer.tokens} tokens, ${answer.tokensPerSecond.toFixed(1)} tokens per second`);
     if (options.json) process.stdout.write(`${JSON.stringify(summary(serving, answer, endpoint))}\n`);
     if (options.exit) return;
@@ -76,6 +81,7 @@ async function runDemo(options: DemoOptions): Promise<void> {
     await Promise.race([aborted(stop.signal), ...members.map(lost)]);
   } catch (cause) {
     if (!stop.signal.aborted) throw cause;
+    if (!answered) process.exitCode = INTERRUPTED;
   } finally {
     await Promise.all(members.map((member) => member.stop()));
     home.remove();

@@ -50,9 +50,10 @@ export async function streamChat(
     const { choices, usage, error } = chunkSchema.parse(JSON.parse(line.slice('data: '.length)));
     if (error) throw new Error(error.message);
     const piece = choices?.[0]?.delta?.content ?? '';
+    // The events after the last text tell of tokens too: of the one that ends the answer, and of those without text.
+    if (firstAt !== 0) lastAt = performance.now();
     if (piece !== '') {
-      lastAt = performance.now();
-      if (firstAt === 0) firstAt = lastAt;
+      if (firstAt === 0) firstAt = performance.now();
       text += piece;
       onText(piece);
     }

@@ -28,8 +28,9 @@ export interface FormRequest {
   id: string;
   epoch: Epoch;
   stages: StagePlacement[];
-  /** A file that every member can read. */
+  /** A file that every member can read, and what its header must say. */
   modelPath: string;
+  fingerprint: string;
   /** Tokens over all slots. */
   contextLength: number;
   slots: number;
@@ -59,8 +60,8 @@ export interface FormOptions {
 
 export interface FormedPipeline {
   pipeline: Pipeline;
-  /** Bytes that each stage took, as its backend reports them. */
-  loaded: StageLoaded[];
+  /** Resolves when the pipeline has ended, by `close` or by a loss; its stages are unloaded then. */
+  ended: Promise<void>;
   /** Ends every request, unloads every stage and closes the links. */
   close(): Promise<void>;
 }
@@ -100,7 +101,6 @@ export async function formPipeline(
   };
   const lose = (what: string, cause: unknown): void => {
     pipeline.fail(new PipelineError('StageLost', `${what}: ${messageOf(cause)}`, { cause }));
-    stop.abort();
   };
   const outlet = coordinator.ring.open({ pipeline: id, epoch, position: 0, follower: first.member.member }, (cause) =>
     lose(`The first stage, on ${first.name}, was lost`, cause),
@@ -108,11 +108,16 @@ export async function formPipeline(
   const pipeline = new Pipeline(pipelineConfig, (frame) => {
     outlet.send(frame).catch((cause: unknown) => lose('The ring broke', cause));
   });
+  const ended = new Promise<void>((resolve) => {
+    pipeline.onEnd = () => {
+      stop.abort();
+      resolve();
+    };
+  });
   let running: RunningStage[] = [];
   const unload = async (): Promise<void> => {
     signal?.removeEventListener('abort', abort);
     pipeline.fail(new PipelineError('Closed', 'The model has been stopped.'));
-    stop.abort();
     await Promise.all([outlet.close(), ...running.map(({ ended }) => ended)]);
   };
 
@@ -120,7 +125,7 @@ export async function formPipeline(
     running = stages.map((stage, position) => {
       const follower = stages[position + 1]?.member.member ?? coordinator.member;
       const { member, name, startLayer, endLayer } = stage;
-      const { modelPath, contextLength, slots, batch, kvType } = request;
+      const { modelPath, fingerprint, contextLength, slots, batch, kvType } = request;
       const shape = { startLayer, endLayer, contextLength, slots, batch, kvType, threads: 0 };
       const order = {
         pipeline: id,
@@ -128,6 +133,7 @@ export async function formPipeline(
         position,
         stages: lastPosition,
         modelPath,
+        fingerprint,
         followerMember: follower,
         ...shape,
       };
@@ -158,7 +164,7 @@ export async function formPipeline(
     receiving.catch((cause: unknown) => lose('The last stage was lost', cause));
     await warm(pipeline, request.warmToken, stop.signal);
     signal?.removeEventListener('abort', abort);
-    return { pipeline, loaded, close: unload };
+    return { pipeline, ended, close: unload };
   } catch (cause) {
     await unload();
     if (signal?.aborted) throw signal.reason;
@@ -192,9 +198,8 @@ function runStage(
   };
   loaded.catch(() => {});
   const ended = (async () => {
-    for await (const { progress, loaded: report, failed } of events) {
+    for await (const { progress, loaded: report } of events) {
       if (progress) onProgress(progress.phase === 'cutting' ? 'cutting' : 'loading', progress.fraction);
-      if (failed) return fail(new Error(failed.message));
       if (report) {
         onProgress('loaded', 1);
         resolveLoaded(report);

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { modelFingerprint } from '../gguf/modelFingerprint.ts';
 import { modelShape } from '../gguf/modelShape.ts';
 import { type ModelSource, openModel } from '../gguf/openModel.ts';
 import { writeVocabulary } from '../gguf/writeVocabulary.ts';
-import type { EngineClient, Vocabulary } from '../stage/engineClient.ts';
+import type { Vocabulary } from '../stage/engineClient.ts';
+import type { EngineKeeper } from '../stage/engineKeeper.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import { MemberClient } from '../wire/memberClient.ts';
 import { type Coordinator, type FormOptions, formPipeline } from './formPipeline.ts';
@@ -26,17 +28,20 @@ export interface ServingModel extends ServedModel {
 interface Entry extends ServingModel {
   /** The members that hold its stages. */
   readonly members: ReadonlySet<string>;
+  /** Lost a stage: every request is refused with the reason, until the model is stopped or served again. */
+  readonly hasEnded: boolean;
   close(): Promise<void>;
 }
 
 export interface ModelServingOptions {
   coordinator: Coordinator;
-  engine: Pick<EngineClient, 'openVocabulary'>;
+  engine: Pick<EngineKeeper, 'openVocabulary'>;
   /** Folder for files that live as long as a model serves. */
   folder: string;
   build: string;
   wireVersion: number;
-  nextEpoch(): Promise<Epoch>;
+  /** The term in which this member leads. */
+  epoch(): Promise<Epoch>;
   /** Called after every change of what serves. */
   onChange?: () => void;
   route?: FormOptions['route'];
@@ -55,6 +60,8 @@ interface ComingUp {
 interface Forming {
   members: string[];
   stop: AbortController;
+  /** Resolves when it serves, or has given everything back. */
+  settled: Promise<void>;
 }
 
 /** The models that this member coordinates: plans, forms and keeps their pipelines. */
@@ -68,7 +75,7 @@ export class ModelServing implements ServedModels {
   }
 
   list(): ServingModel[] {
-    return [...this.#models.values()];
+    return [...this.#models.values()].filter(({ hasEnded }) => !hasEnded);
   }
 
   find(id: string): ServingModel | undefined {
@@ -82,11 +89,16 @@ export class ModelServing implements ServedModels {
   async serve(request: ServeRequest, onEvent: (event: ServeEvent) => void, signal: AbortSignal): Promise<ServingModel> {
     const source = await openModel(request.modelPath);
     const id = modelId(source.summary.name);
+    if (this.#models.get(id)?.hasEnded === true) await this.stop(id);
     if (this.#models.has(id) || this.#forming.has(id)) {
       throw new PipelineError('FormFailed', `${id} is being served already; stop it first.`);
     }
     const stop = new AbortController();
-    this.#forming.set(id, { members: request.members.map((member) => member.id), stop });
+    let settle = (): void => {};
+    const settled = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    this.#forming.set(id, { members: request.members.map((member) => member.id), stop, settled });
     const release: (() => Promise<void> | void)[] = [];
     try {
       const entry = await this.#comeUp({
@@ -102,10 +114,12 @@ export class ModelServing implements ServedModels {
       onEvent({ type: 'ready', model: id, contextLength: entry.contextLength });
       return entry;
     } catch (cause) {
-      await releaseAll(release);
+      // What kept the model from serving is what counts.
+      await releaseAll(release).catch(() => {});
       throw cause;
     } finally {
       this.#forming.delete(id);
+      settle();
     }
   }
 
@@ -132,9 +146,10 @@ export class ModelServing implements ServedModels {
       coordinator,
       {
         id: pipelineId,
-        epoch: await this.#options.nextEpoch(),
+        epoch: await this.#options.epoch(),
         stages,
         modelPath: request.modelPath,
+        fingerprint: modelFingerprint(source),
         ...sizes,
         exact,
         endTokens: vocabulary.endTokens,
@@ -147,6 +162,7 @@ export class ModelServing implements ServedModels {
       },
     );
     release.push(() => formed.close());
+    void formed.ended.then(() => onChange?.());
 
     let lastTokensPerSecond: number | null = null;
     const measured = (rate: number): void => {
@@ -167,6 +183,9 @@ export class ModelServing implements ServedModels {
       endTokens: vocabulary.endTokens,
       tokenize: async (text, options) => [...(await vocabulary.tokenize(text, options))],
       generate: (generate, abort) => timed(formed.pipeline.generate(generate, abort), measured),
+      get hasEnded() {
+        return formed.pipeline.failure !== null;
+      },
       get lastTokensPerSecond() {
         return lastTokensPerSecond;
       },
@@ -208,7 +227,10 @@ export class ModelServing implements ServedModels {
     await Promise.all(lost.map(({ id }) => this.stop(id)));
   }
 
+  /** Ends what serves and takes back what comes up. */
   async close(): Promise<void> {
+    for (const { stop } of this.#forming.values()) stop.abort(new PipelineError('Closed', 'The member is closing.'));
+    await Promise.all([...this.#forming.values()].map(({ settled }) => settled));
     await Promise.all([...this.#models.keys()].map((id) => this.stop(id)));
   }
 }

@@ -26,17 +26,9 @@ export interface PipelineConfig {
 /** KV bookkeeping goes with the next step; when none is due within this many ms it goes alone. */
 const BOOKKEEPING_DELAY_MS = 50;
 
-/** Time of one step, ms: all of the ring, and each stage's own computing. */
-export interface StepObservation {
-  totalMs: number;
-  computeMs: number[];
-  prefillTokens: number;
-}
-
 interface StepInFlight {
   sequence: Sequence | null;
   prefill: boolean;
-  tokens: number;
   sentAt: number;
 }
 
@@ -46,8 +38,8 @@ interface StepInFlight {
  */
 export class Pipeline {
   readonly config: PipelineConfig;
-  /** Called after every step. */
-  onStep: ((step: StepObservation) => void) | null = null;
+  /** Called once when the pipeline has ended, whatever ended it. */
+  onEnd: (() => void) | null = null;
   readonly #send: (frame: StepFrame) => void;
   readonly #now: () => number;
   readonly #slots: SlotTable;
@@ -100,8 +92,6 @@ export class Pipeline {
     if (step === undefined || frame.pipeline !== this.config.id) return;
     this.#inFlight.delete(frame.step);
     if (step.prefill) this.#prefillInFlight -= 1;
-    const computeMs = frame.timings.map((timing) => timing.computeUs / 1000);
-    this.onStep?.({ totalMs: this.#now() - step.sentAt, computeMs, prefillTokens: step.prefill ? step.tokens : 0 });
     if (frame.failure !== undefined) {
       const { stage, message } = frame.failure;
       const error = new PipelineError('DecodeFailed', `Stage ${stage} could not compute: ${message}`);
@@ -129,6 +119,7 @@ export class Pipeline {
     this.#running.clear();
     this.#waiting.length = 0;
     this.#inFlight.clear();
+    this.onEnd?.();
   }
 
   #admit(request: GenerateRequest): Sequence {
@@ -193,8 +184,7 @@ export class Pipeline {
   #dispatch(runs: Run[], sequence: Sequence | null, prefill: boolean): void {
     const step = this.#nextStep;
     this.#nextStep += 1;
-    const tokens = runs.reduce((sum, run) => sum + run.tokens.length, 0);
-    this.#inFlight.set(step, { sequence, prefill, tokens, sentAt: this.#now() });
+    this.#inFlight.set(step, { sequence, prefill, sentAt: this.#now() });
     const closedSlots = this.#closedSlots;
     this.#closedSlots = [];
     if (this.#bookkeeping !== null) {

@@ -35,10 +35,6 @@ export class Sequence implements ScheduledSequence {
     return this.log.length - this.promptLength;
   }
 
-  get ended(): boolean {
-    return this.#ended;
-  }
-
   /** Appends the token for `position`; false when the log has moved on, so that a token is committed once. */
   commit(position: number, token: number): boolean {
     if (this.#ended || position !== this.log.length) return false;

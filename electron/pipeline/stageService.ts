@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cutStage, type StageFile } from '../gguf/cutStage.ts';
+import { modelFingerprint } from '../gguf/modelFingerprint.ts';
 import { type ModelSource, openModel } from '../gguf/openModel.ts';
 import type { HostLauncher } from '../stage/hostLauncher.ts';
 import { StageClient } from '../stage/stageClient.ts';
@@ -101,6 +102,12 @@ export class StageService {
     let client: StageClient | null = null;
     try {
       const model = await openModel(order.modelPath);
+      if (modelFingerprint(model) !== order.fingerprint) {
+        throw new CallRefused(
+          'Failed',
+          `${order.modelPath} is another model here than on the coordinator; copy it again.`,
+        );
+      }
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const file = await this.#stageFile(model, order, folder, { emit, signal });
       const gone = new Deferred();
@@ -113,7 +120,8 @@ export class StageService {
       const onAbort = (): void => gone.resolve();
       signal.addEventListener('abort', onAbort, { once: true });
       if (signal.aborted) return;
-      const loading = this.#load(client, order, file);
+      const whole = model.files[0]?.path ?? order.modelPath;
+      const loading = this.#load(client, order, file ?? { whole });
       loading.catch(() => {});
       const loaded = await Promise.race([loading, gone.promise]);
       if (loaded === undefined) return;
@@ -126,7 +134,7 @@ export class StageService {
       });
       const { weightBytes, kvBytes, computeBytes } = loaded.memory;
       const report = { address: loaded.address, weightBytes, kvBytes, computeBytes };
-      emit({ progress: undefined, loaded: report, failed: undefined });
+      emit({ progress: undefined, loaded: report });
       await gone.promise;
     } catch (cause) {
       if (!signal.aborted) throw cause;
@@ -137,7 +145,7 @@ export class StageService {
     }
   }
 
-  /** The whole file where the stage is the whole model, else one cut to its layers. */
+  /** A file cut to the layers of the stage; null where that is the whole model, whose first file llama.cpp takes. */
   async #stageFile(
     model: ModelSource,
     { startLayer, endLayer }: RunStageOrder,
@@ -152,12 +160,12 @@ export class StageService {
     });
   }
 
-  #load(client: StageClient, order: RunStageOrder, file: StageFile | null) {
-    const { pipeline, epoch, position, contextLength, slots, batch, kvType, modelPath, endLayer } = order;
+  #load(client: StageClient, order: RunStageOrder, file: StageFile | { whole: string }) {
+    const { pipeline, epoch, position, contextLength, slots, batch, kvType, endLayer } = order;
     const { threads, gpuLayers, host, tls } = this.#options;
     const shape =
-      file === null
-        ? { path: modelPath, role: 'whole' as const, layers: endLayer, embedding: null }
+      'whole' in file
+        ? { path: file.whole, role: 'whole' as const, layers: endLayer, embedding: null }
         : { path: file.path, role: file.role, layers: file.layers, embedding: file.embedding };
     const sizes = { contextLength, slots, batch, kvType, maxOutputs: slots * OUTPUTS_PER_SLOT };
     return client.load(
@@ -172,7 +180,7 @@ function stageKey(pipeline: string, position: number): string {
 }
 
 function progress(phase: string, fraction: number): StageEvent {
-  return { progress: { phase, fraction }, loaded: undefined, failed: undefined };
+  return { progress: { phase, fraction }, loaded: undefined };
 }
 
 /** Lets a value through at most once per interval. */

@@ -52,6 +52,11 @@ export class EpochFence {
     await this.#keeping;
   }
 
+  /** The newest epoch that has been let in. */
+  get newest(): Epoch | null {
+    return this.#newest;
+  }
+
   /** From now on orders older than this epoch stay out; a newer one that is known already stands. */
   async raise(epoch: Epoch): Promise<void> {
     if (this.#newest === null || compareEpochs(epoch, this.#newest) > 0) await this.admit(epoch);

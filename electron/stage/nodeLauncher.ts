@@ -17,11 +17,17 @@ export const nodeLauncher: HostLauncher = {
     });
     child.on('message', (message) => listeners.onMessage(message));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => listeners.onStderr(text));
-    // 'close' comes after all of stderr, 'error' instead of it when there is no process.
-    child.on('close', (exitCode, signal) => listeners.onExit({ exitCode, signal, error }));
+    let ended = false;
+    const end = (exitCode: number | null, signal: string | null): void => {
+      if (ended) return;
+      ended = true;
+      listeners.onExit({ exitCode, signal, error });
+    };
+    // 'close' comes after all of stderr. Where there is no process it may come after 'error', or not at all.
+    child.on('close', end);
     child.on('error', (cause) => {
       error = cause;
-      if (child.pid === undefined) listeners.onExit({ exitCode: null, signal: null, error });
+      if (child.pid === undefined) end(null, null);
     });
     return {
       pid: child.pid,

@@ -12,6 +12,7 @@ const runStageSchema = z
     ...place,
     stages: count,
     modelPath: z.string().min(1),
+    fingerprint: z.string().min(1),
     startLayer: index,
     endLayer: count,
     contextLength: count,

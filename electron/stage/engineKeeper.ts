@@ -1,0 +1,76 @@
+import { EngineClient, type Vocabulary } from './engineClient.ts';
+import { HostError } from './hostError.ts';
+import type { HostLauncher } from './hostLauncher.ts';
+
+/**
+ * The engine host of a member, started anew when it is needed again after a loss; a vocabulary that was open is opened
+ * there again. So a crash costs one call a moment and no model its tokenizer.
+ */
+export class EngineKeeper {
+  readonly #launcher: HostLauncher;
+  readonly #onLost: (error: HostError) => void;
+  #engine: Promise<EngineClient> | null = null;
+
+  private constructor(launcher: HostLauncher, onLost: (error: HostError) => void) {
+    this.#launcher = launcher;
+    this.#onLost = onLost;
+  }
+
+  /** Starts the process. Rejects with a HostError, and then nothing is left running. */
+  static async start(launcher: HostLauncher, onLost: (error: HostError) => void): Promise<EngineKeeper> {
+    const keeper = new EngineKeeper(launcher, onLost);
+    await keeper.current();
+    return keeper;
+  }
+
+  /** The process that lives now. */
+  current(): Promise<EngineClient> {
+    if (this.#engine !== null) return this.#engine;
+    const forget = (): void => {
+      if (this.#engine === engine) this.#engine = null;
+    };
+    const engine = EngineClient.start(this.#launcher, (error) => {
+      forget();
+      this.#onLost(error);
+    });
+    engine.catch(forget);
+    this.#engine = engine;
+    return engine;
+  }
+
+  /** Opens the tokenizer of a GGUF, which must stay where it is until the vocabulary is closed. */
+  async openVocabulary(path: string): Promise<Vocabulary> {
+    let engine = await this.current();
+    let opened = await engine.openVocabulary(path);
+    const tokenize: Vocabulary['tokenize'] = async (text, options) => {
+      const now = await this.current();
+      if (now !== engine) {
+        opened = await now.openVocabulary(path);
+        engine = now;
+      }
+      return opened.tokenize(text, options);
+    };
+    return {
+      ...opened,
+      tokenize: (text, options) =>
+        tokenize(text, options).catch((error: unknown) => {
+          if (isLoss(error)) return tokenize(text, options);
+          throw error;
+        }),
+      close: () =>
+        opened.close().catch((error: unknown) => {
+          // With its process a vocabulary is gone by itself.
+          if (!isLoss(error)) throw error;
+        }),
+    };
+  }
+
+  async close(): Promise<void> {
+    const engine = await this.#engine?.catch(() => null);
+    await engine?.close();
+  }
+}
+
+function isLoss(error: unknown): boolean {
+  return error instanceof HostError && error.kind !== 'HostRefused';
+}
