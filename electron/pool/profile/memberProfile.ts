@@ -94,7 +94,8 @@ export class MemberProfile {
     });
     const facts = await machine.look();
     const profile = new MemberProfile(options, { machine, facts, settings, cache });
-    await profile.#manners.start();
+    // Not waited for: some drivers take seconds to answer.
+    void profile.#manners.start();
     if (measures) profile.#measuring = profile.#measure();
     return profile;
   }
