@@ -34,6 +34,8 @@ const fullShape = z.object({
   tiedBytes: amount.optional(),
   cutPoints: z.array(z.int().positive()),
   unsplittableReason: z.string().nullable().default(null),
+  attentionHeads: z.int().positive().optional(),
+  feedForwardSize: z.int().positive().optional(),
   parameters: z.number().positive().optional(),
   experts: z.object({ count: z.int().positive(), usedPerToken: z.int().positive() }).nullish(),
 });

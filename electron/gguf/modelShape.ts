@@ -48,10 +48,24 @@ export function modelShape(model: ModelSource, rules = architectureRules(model.a
     outputBytes: bytes.output + tiedBytes,
     sharedBytes: bytes.shared,
     tiedBytes,
+    ...widths(model),
     parameters: summary.parameters,
     experts: expertsOf(model),
     ...splittability(model, rules),
   };
+}
+
+/** The widest attention and feed-forward part of a layer, which decide its compute buffers. */
+function widths({
+  architecture,
+  layers,
+  metadata,
+}: ModelSource): Pick<ModelShape, 'attentionHeads' | 'feedForwardSize'> {
+  const widest = (key: string) => Math.max(0, ...(metadata.perLayer(`${architecture}.${key}`, layers) ?? []));
+  const attentionHeads = widest('attention.head_count');
+  const experts = widest('expert_feed_forward_length') * widest('expert_used_count');
+  const feedForwardSize = Math.max(widest('feed_forward_length'), experts);
+  return { ...(attentionHeads > 0 ? { attentionHeads } : {}), ...(feedForwardSize > 0 ? { feedForwardSize } : {}) };
 }
 
 function expertsOf({ architecture, layers, metadata }: ModelSource): ModelShape['experts'] {

@@ -11,8 +11,8 @@ export interface Candidate {
   deviceBytes: number;
   /** The same with the plain RAM that may be used besides. */
   capacity: number;
-  /** Bytes that leading takes of its memory; 0 for all but the coordinator. */
-  leadBytes: number;
+  /** Bytes that it needs beside stages and headroom: for leading, and on a CPU for attention. */
+  besideBytes: number;
   /** Bytes per second. */
   speed: number;
   hostSpeed: number;
@@ -35,8 +35,8 @@ interface Role {
 export function candidateOf(member: Member, costs: RangeCosts, settings: Settings, role: Role): Candidate {
   const deviceClass = deviceClassOf(member);
   const headroom = member.headroomBytes ?? Math.ceil(member.memoryBytes * settings.headroom);
-  const leadBytes = role.leads ? coordinatorBytes(deviceClass, settings) : 0;
-  const deviceBytes = Math.max(0, member.memoryBytes - headroom - leadBytes);
+  const besideBytes = (role.leads ? coordinatorBytes(deviceClass, settings) : 0) + attentionBytes(deviceClass, costs);
+  const deviceBytes = Math.max(0, member.memoryBytes - headroom - besideBytes);
   const spare = role.plainRam && deviceClass !== 'cpu' ? (member.hostMemoryBytes ?? 0) : 0;
   const speed = measuredSpeed(member, costs, settings) ?? member.bandwidth ?? assumedSpeed[deviceClass];
   return {
@@ -45,7 +45,7 @@ export function candidateOf(member: Member, costs: RangeCosts, settings: Setting
     deviceClass,
     deviceBytes,
     capacity: deviceBytes + Math.floor(spare * (1 - settings.headroom)),
-    leadBytes,
+    besideBytes,
     speed,
     hostSpeed: member.hostBandwidth ?? assumedSpeed.cpu,
     flops: member.flops ?? speed * assumedOperationsPerByte[deviceClass],
@@ -60,10 +60,15 @@ export function coordinatorBytes(
   return settings.draft.bytes + (deviceClass === 'gpu' ? 0 : settings.engineHostBytes);
 }
 
-/** The memory that a member must share so that a stage of `bytes` fits beside headroom and the costs of leading. */
+/** Bytes that attention takes on a CPU beside what it takes on a device. */
+export function attentionBytes(deviceClass: DeviceClass, costs: Pick<RangeCosts, 'plainAttentionBytes'>): number {
+  return deviceClass === 'cpu' ? costs.plainAttentionBytes : 0;
+}
+
+/** The memory that a member must share so that a stage of `bytes` fits beside headroom and what else it needs. */
 export function offerFor(bytes: number, candidate: Candidate | null, headroom: number): number {
   const fixed = candidate?.member.headroomBytes;
-  const wanted = bytes + (candidate?.leadBytes ?? 0);
+  const wanted = bytes + (candidate?.besideBytes ?? 0);
   if (fixed !== undefined) return Math.ceil(wanted + fixed);
   const offer = Math.ceil(wanted / (1 - headroom));
   // The headroom is rounded up, which may cost the last byte.

@@ -23,6 +23,8 @@ export function checkModel(model: ModelShape): void {
   checkNumber(model.outputBytes, 'model.outputBytes');
   checkNumber(model.sharedBytes, 'model.sharedBytes');
   checkOptional(model.tiedBytes, 'model.tiedBytes', { most: Math.min(model.embeddingBytes, model.outputBytes) });
+  checkOptional(model.attentionHeads, 'model.attentionHeads', positiveCount);
+  checkOptional(model.feedForwardSize, 'model.feedForwardSize', positiveCount);
   checkOptional(model.parameters, 'model.parameters', positive);
   checkList(model.layers, 'model.layers');
   const count = model.layers.length;

@@ -6,7 +6,6 @@ import type { ModelShape } from './modelShape.ts';
 import type { Plan, PlannedPipeline } from './plan.ts';
 import { reasonText } from './reasonText.ts';
 import type { Settings } from './settings.ts';
-import { totalOf } from './stageBytes.ts';
 
 /** What a plan was made from. */
 export interface PlanOrigin {
@@ -38,10 +37,11 @@ function needLine({ model, settings, assignment }: PlanOrigin): string {
   const { costs } = assignment.packing;
   const bytes = costs.bytesByKind(0, costs.layerCount);
   const { weights, embedding, output, kv, compute } = bytes;
+  const total = costs.bytes(0, costs.layerCount);
   const layers = plural(costs.layerCount, 'layer');
-  if (kv + compute === 0) return `${model.name} takes ${formatBytes(totalOf(bytes))} in ${layers}.`;
+  if (kv + compute === 0) return `${model.name} takes ${formatBytes(total)} in ${layers}.`;
   return (
-    `${model.name} takes ${formatBytes(totalOf(bytes))}: ${formatBytes(weights + embedding + output)} weights in ` +
+    `${model.name} takes ${formatBytes(total)}: ${formatBytes(weights + embedding + output)} weights in ` +
     `${layers}, ${formatBytes(kv)} KV cache for ${settings.contextLength} tokens over ${plural(settings.slots, 'slot')}, ` +
     `${formatBytes(compute)} buffers.`
   );

@@ -25,6 +25,8 @@ const other = { ...member, address: 'b2' };
 const model = {
   ...roomyModel(4),
   parameters: 32,
+  attentionHeads: 8,
+  feedForwardSize: 32,
   experts: { count: 8, usedPerToken: 2 },
   layers: roomyModel(4).layers.map((layer) => ({ ...layer, expertBytes: 1, stateBytesPerSlot: 4, slidingWindow: 512 })),
 };
@@ -73,6 +75,8 @@ const numbers: readonly (readonly [string, ...('zero' | 'missing')[]])[] = [
   ['model.sharedBytes', 'missing'],
   ['model.tiedBytes'],
   ['model.parameters', 'zero'],
+  ['model.attentionHeads', 'zero'],
+  ['model.feedForwardSize', 'zero'],
   ['model.experts.count', 'zero', 'missing'],
   ['model.experts.usedPerToken', 'zero', 'missing'],
   ['model.layers[2].weightBytes', 'zero', 'missing'],

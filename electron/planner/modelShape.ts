@@ -26,6 +26,10 @@ export interface ModelShape {
    */
   cutPoints: number[];
   unsplittableReason: string | null;
+  /** Most query heads of a layer, for the compute buffers; as for heads of 64 where left out. */
+  attentionHeads?: number | undefined;
+  /** Widest feed-forward part that one token goes through; four times `hiddenSize` where left out. */
+  feedForwardSize?: number | undefined;
   /** Number of weights, for compute estimates and the advice of a smaller quant; unknown where left out. */
   parameters?: number | undefined;
   /** Experts of a mixture, null or left out for a dense model. */

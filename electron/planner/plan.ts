@@ -13,7 +13,7 @@ import { type PipelinePrediction, predict } from './predict.ts';
 import { type RunMode, runMode } from './runMode.ts';
 import { type Settings, settingsOf } from './settings.ts';
 import { type Shortfall, shortfall } from './shortfall.ts';
-import { type StageBytes, totalOf } from './stageBytes.ts';
+import { type StageBytes, stageBytesOf } from './stageBytes.ts';
 
 /** Where every layer goes, what that will do, and why. Plain data; layers count from 0. */
 export interface Plan {
@@ -111,15 +111,14 @@ function pipelineOf(
   settings: Settings,
 ): PlannedPipeline {
   const planned = stages.map(({ candidate, start, end }) => {
-    const bytes = packing.costs.bytesByKind(start, end);
-    const sum = totalOf(bytes);
+    const taken = packing.costs.bytes(start, end);
     return {
       address: candidate.address,
       startLayer: start,
       endLayer: end,
-      bytes: { ...bytes, total: sum },
-      plainRamBytes: candidate.deviceClass === 'cpu' ? 0 : Math.max(0, sum - candidate.deviceBytes),
-      freeBytes: candidate.capacity - sum,
+      bytes: stageBytesOf(packing.costs, start, end, candidate.deviceClass),
+      plainRamBytes: candidate.deviceClass === 'cpu' ? 0 : Math.max(0, taken - candidate.deviceBytes),
+      freeBytes: candidate.capacity - taken,
     };
   });
   return {

@@ -1,3 +1,5 @@
+import { computeBuffers } from './computeBuffers.ts';
+import { kvCells } from './kvCells.ts';
 import type { LayerShape, ModelShape } from './modelShape.ts';
 import type { CostSettings } from './settings.ts';
 
@@ -19,9 +21,11 @@ export interface RangeCosts {
   layerCount: number;
   /** Where a stage may begin or end: 0, the cut points and the number of layers. */
   boundaries: readonly number[];
-  /** Bytes of layers [start, end) on the member that holds them. */
+  /** Bytes of layers [start, end) on the member that holds them, if it computes with flash attention. */
   bytes(start: number, end: number): number;
   bytesByKind(start: number, end: number): RangeBytes;
+  /** What a stage takes beside that on a CPU, which computes without. */
+  plainAttentionBytes: number;
   /** Bytes read to compute one step of `sequences` sequences. */
   read(start: number, end: number, sequences: number): number;
   /** The part of the weights that lies in expert tensors. */
@@ -32,30 +36,10 @@ export interface RangeCosts {
   operations(start: number, end: number): number;
 }
 
-/** llama.cpp pads the cells of a slot to this (`GGML_PAD(n_ctx_seq, 256)` in llama-context.cpp). */
-const cellPadding = 256;
 /** Bytes of a q8_0 element against one of f16: a block of 32 takes 34 bytes. */
 const q8Fraction = 34 / 64;
-/** f32 rows of n_embd that a step keeps alive at once: 66 MiB for 512 rows of 2048 were measured. */
-const computeRows = 16;
 /** Bits of a weight where the number of weights is unknown, about those of Q4_K_M. */
 const assumedBitsPerWeight = 4.5;
-
-function padded(cells: number): number {
-  return Math.ceil(cells / cellPadding) * cellPadding;
-}
-
-/** Cells of one slot: every slot has as many for itself. */
-function slotCells({ contextLength, slots }: CostSettings): number {
-  return padded(Math.floor(contextLength / slots));
-}
-
-function kvCells(layer: LayerShape, settings: CostSettings): number {
-  const full = slotCells(settings);
-  if (settings.swaFull || layer.slidingWindow === null) return settings.slots * full;
-  // llama-kv-cache-iswa.cpp: min(size_base, n_swa + n_ubatch), padded.
-  return settings.slots * padded(Math.min(full, layer.slidingWindow + settings.batch));
-}
 
 function prefixSums(layers: readonly LayerShape[], value: (layer: LayerShape) => number): Float64Array {
   const sums = new Float64Array(layers.length + 1);
@@ -95,11 +79,9 @@ export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCost
   );
   const memorySums = weightSums.map((bytes, index) => bytes + (kvSums[index] ?? 0));
 
-  const stepBytes = settings.weightsOnly
-    ? 0
-    : settings.batch * (computeRows * model.hiddenSize + slotCells(settings)) * 4;
+  const buffers = settings.weightsOnly ? { flash: 0, plain: 0 } : computeBuffers(model, settings);
   const logitBytes = settings.weightsOnly ? 0 : settings.slots * (settings.draft.tokens + 1) * model.vocabularySize * 4;
-  const everyStage = model.sharedBytes + stepBytes;
+  const everyStage = model.sharedBytes + buffers.flash;
   const lastStage = model.outputBytes + logitBytes;
 
   const weightsPerByte =
@@ -124,7 +106,7 @@ export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCost
       embedding: start === 0 ? model.embeddingBytes : 0,
       output: outputOf(end),
       kv: between(kvSums, start, end),
-      compute: stepBytes + (end === layerCount ? logitBytes : 0),
+      compute: buffers.flash + (end === layerCount ? logitBytes : 0),
     }),
     read: (start, end, sequences) => {
       if (sequences === 1) return between(readSums, start, end) + outputOf(end);
@@ -132,6 +114,7 @@ export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCost
       const idle = (1 - usedFraction) ** sequences * between(expertSums, start, end);
       return between(weightSums, start, end) - idle + sequences * between(kvReadSums, start, end) + outputOf(end);
     },
+    plainAttentionBytes: buffers.plain - buffers.flash,
     expertBytes: (start, end) => between(expertSums, start, end),
     expertFraction: usedFraction,
     operations: (start, end) => 2 * weightsPerByte * (between(activeSums, start, end) + outputOf(end)),

@@ -1,4 +1,4 @@
-import { coordinatorBytes, offerFor } from './candidate.ts';
+import { attentionBytes, coordinatorBytes, offerFor } from './candidate.ts';
 import { checkModel } from './checkModel.ts';
 import { checkCostOptions } from './checkOptions.ts';
 import { checkNumber } from './checks.ts';
@@ -6,7 +6,7 @@ import { InvalidInput } from './invalidInput.ts';
 import type { DeviceClass } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
 import type { CostOptions } from './planOptions.ts';
-import { type RangeBytes, rangeCosts } from './rangeCosts.ts';
+import { type RangeBytes, type RangeCosts, rangeCosts } from './rangeCosts.ts';
 import { settingsOf } from './settings.ts';
 
 /** Bytes of a stage on its member, by kind and in sum. */
@@ -21,10 +21,15 @@ export interface LayerRange {
 }
 
 /**
- * The bytes that a member needs for a range of layers: the same sum that `plan` holds against its memory. Throws
- * `InvalidInput` for a range outside the model.
+ * The bytes that a member needs for a range of layers: the same sum that `plan` holds against its memory. A CPU takes more
+ * than a device, for it computes without flash attention. Throws `InvalidInput` for a range outside the model.
  */
-export function stageBytes(model: ModelShape, range: LayerRange, options: CostOptions = {}): StageBytes {
+export function stageBytes(
+  model: ModelShape,
+  range: LayerRange,
+  options: CostOptions = {},
+  deviceClass: DeviceClass = 'gpu',
+): StageBytes {
   checkModel(model);
   checkCostOptions(options);
   checkNumber(range.start, 'range.start', { whole: true });
@@ -35,8 +40,7 @@ export function stageBytes(model: ModelShape, range: LayerRange, options: CostOp
       `must lie within the ${model.layers.length} layers, not ${range.start} to ${range.end}`,
     );
   }
-  const bytes = rangeCosts(model, settingsOf(model, options)).bytesByKind(range.start, range.end);
-  return { ...bytes, total: totalOf(bytes) };
+  return stageBytesOf(rangeCosts(model, settingsOf(model, options)), range.start, range.end, deviceClass);
 }
 
 /**
@@ -49,13 +53,15 @@ export function memoryToShare(
   options: CostOptions = {},
   role: { leads: boolean; deviceClass: DeviceClass } = { leads: false, deviceClass: 'gpu' },
 ): number {
-  const { total } = stageBytes(model, range, options);
+  const { total } = stageBytes(model, range, options, role.deviceClass);
   const settings = settingsOf(model, options);
   const leading = role.leads ? coordinatorBytes(role.deviceClass, settings) : 0;
   return offerFor(total + leading, null, settings.headroom);
 }
 
-/** The sum of all kinds. */
-export function totalOf({ weights, embedding, output, kv, compute }: RangeBytes): number {
-  return weights + embedding + output + kv + compute;
+/** The same for input that has been checked. */
+export function stageBytesOf(costs: RangeCosts, start: number, end: number, deviceClass: DeviceClass): StageBytes {
+  const bytes = costs.bytesByKind(start, end);
+  const compute = bytes.compute + attentionBytes(deviceClass, costs);
+  return { ...bytes, compute, total: costs.bytes(start, end) + attentionBytes(deviceClass, costs) };
 }

@@ -27,9 +27,12 @@ export function fewestByBruteForce(
   for (let from = 0; from < parts; from += 1) {
     for (let to = from + 1; to <= parts; to += 1) {
       const range = { start: boundaries[from] ?? 0, end: boundaries[to] ?? 0 };
-      const { total } = stageBytes(model, range, options);
-      ends.forEach((row, member) => {
-        if (total <= (rooms[member] ?? 0)) row[from] = (row[from] ?? 0) | (1 << to);
+      const onDevice = stageBytes(model, range, options).total;
+      const onCpu = stageBytes(model, range, options, 'cpu').total;
+      members.forEach((member, index) => {
+        const row = ends[index];
+        const total = deviceClassOf(member) === 'cpu' ? onCpu : onDevice;
+        if (row !== undefined && total <= (rooms[index] ?? 0)) row[from] = (row[from] ?? 0) | (1 << to);
       });
     }
   }
