@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
+import { demoCorpus, demoDraftPath } from './testing/demoCorpus.ts';
 import { type DemoProcess, startDemo } from './testing/demoProcess.ts';
-import { processTree, stillRunning } from './testing/processTree.ts';
+import { processesOf, processTree, stillRunning } from './testing/processTree.ts';
 
 const summarySchema = z.strictObject({
   placement: z.array(
@@ -30,6 +30,13 @@ afterEach(async () => {
   await Promise.all(running.map((one) => one.dispose()));
   running = [];
 });
+
+const ask = (endpoint: string, question: string): Promise<Response> =>
+  fetch(`${endpoint}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'roomful-demo', temperature: 0, messages: [{ role: 'user', content: question }] }),
+  });
 
 async function summaryOf(started: DemoProcess): Promise<z.infer<typeof summarySchema>> {
   expect(await started.exit, started.stderr()).toBe(0);
@@ -78,15 +85,8 @@ test('it prints the placement, the answer, its speed and how to try it, and Ctrl
   const endpoint = /endpoint: (\S+)/.exec(out)?.[1] ?? '';
   const models = z.object({ data: z.array(z.object({ id: z.string() })) });
   const { data } = models.parse(await (await fetch(`${endpoint}/models`)).json());
-  const answer = await fetch(`${endpoint}/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      model: data[0]?.id,
-      temperature: 0,
-      messages: [{ role: 'user', content: 'What is a pipeline?' }],
-    }),
-  });
+  expect(data).toEqual([{ id: 'roomful-demo' }]);
+  const answer = await ask(endpoint, 'What is a pipeline?');
   expect(await answer.text()).toContain(answerTo('What is a pipeline?'));
   const tree = processTree(started.child.pid ?? 0);
   expect(tree.length).toBeGreaterThanOrEqual(10);
@@ -96,33 +96,67 @@ test('it prints the placement, the answer, its speed and how to try it, and Ctrl
 });
 
 describe('kill -9', () => {
-  const victims = [
-    ['npm', /^npm/],
-    ['the demo', /run\.mjs|cli\/main/],
-    ['the coordinator', /headless.*ada/],
-    ['another member', /headless.*bob/],
-    ['a stage host', /stageHost/],
-    ['an engine host', /engineHost/],
-  ] as const;
+  /** Three seconds are promised on an idle machine; this one runs other things too. */
+  const ORPHAN_TIMEOUT_MS = 9000;
 
-  test.each(victims)('of %s leaves no orphan', async (_, pattern) => {
-    const started = demo(['--max-tokens', '4']);
-    await started.says(/Ctrl-C ends the demo/);
-    const tree = processTree(started.child.pid ?? 0);
+  const kill = (tree: ReturnType<typeof processTree>, pattern: RegExp): void => {
     const victim = tree.find(({ command }) => pattern.test(command));
     if (victim === undefined) throw new Error(`not among\n${tree.map(({ command }) => command).join('\n')}`);
     process.kill(victim.pid, 'SIGKILL');
-    // Three seconds are promised on an idle machine; this one runs other things too.
+  };
+  const noneLeft = (tree: ReturnType<typeof processTree>): Promise<void> =>
+    expect.poll(() => stillRunning(tree), { timeout: ORPHAN_TIMEOUT_MS, interval: 100 }).toEqual([]);
+
+  test.each([
+    ['npm', /^npm/],
+    ['the demo', /run\.mjs/],
+    ['the coordinator', /headless.*ada/],
+    ['another member', /headless.*bob/],
+  ] as const)('of %s ends all of it', async (_, pattern) => {
+    const started = demo(['--max-tokens', '4']);
+    await started.says(/Ctrl-C ends the demo/);
+    const tree = processTree(started.child.pid ?? 0);
+    kill(tree, pattern);
+    await noneLeft(tree);
+  });
+
+  test('of the demo while its members start leaves none of them', async () => {
+    const started = demo([]);
+    await started.says(/Starting 3 members/);
+    let tree = processTree(started.child.pid ?? 0);
     await expect
-      .poll(
-        () =>
-          stillRunning(tree).filter(({ pid }) => !processTree(started.child.pid ?? 0).some((one) => one.pid === pid)),
-        {
-          timeout: 9000,
-          interval: 100,
-        },
-      )
-      .toEqual([]);
+      .poll(() => {
+        tree = processTree(started.child.pid ?? 0);
+        return tree.filter(({ command }) => /headless/.test(command)).length;
+      })
+      .toBe(3);
+    kill(tree, /run\.mjs/);
+    await noneLeft(tree);
+    await expect.poll(() => processesOf(started.home), { timeout: ORPHAN_TIMEOUT_MS }).toEqual([]);
+  });
+
+  const endpointOf = (started: DemoProcess): string => /endpoint: (\S+)/.exec(started.stdout())?.[1] ?? '';
+
+  test('of a stage host is told to whoever asks, and leaves nothing behind', async () => {
+    const started = demo(['--max-tokens', '4']);
+    await started.says(/Ctrl-C ends the demo/);
+    const tree = processTree(started.child.pid ?? 0);
+    kill(tree, /stageHost/);
+    await noneLeft(tree.filter(({ command }) => /stageHost/.test(command)));
+    const refused = await ask(endpointOf(started), 'What is a hop?');
+    expect(refused.status).toBe(503);
+    expect(await refused.text()).toMatch(/was lost/);
+  });
+
+  test('of an engine host costs nobody an answer', async () => {
+    const started = demo(['--max-tokens', '4']);
+    await started.says(/Ctrl-C ends the demo/);
+    const tree = processTree(started.child.pid ?? 0);
+    const coordinator = tree.find(({ command }) => /headless.*ada/.test(command))?.pid;
+    const engine = tree.find(({ command, parent }) => parent === coordinator && /engineHost/.test(command));
+    process.kill(engine?.pid ?? 0, 'SIGKILL');
+    const answer = await ask(endpointOf(started), 'What is a hop?');
+    expect(await answer.text()).toContain(answerTo('What is a hop?'));
   });
 });
 
@@ -130,7 +164,8 @@ describe('what cannot work is said in one line, and leaves nothing', () => {
   const cases: [string, string[], RegExp][] = [
     ['a file that is not there', ['--model', '/nowhere/model.gguf'], /nowhere/],
     ['a file that is no GGUF', ['--model', new URL(import.meta.url).pathname], /GGUF/],
-    ['more members than layers', ['--members', '12', '--model', demoModelPath, '--max-tokens', '0'], /max-tokens/],
+    ['more members than layers', ['--members', '3', '--model', demoDraftPath], /has 2 layers.*--members 2/],
+    ['no tokens at all', ['--max-tokens', '0'], /max-tokens/],
     ['members that are no number', ['--members', 'many'], /members/],
     ['an option that there is not', ['--nonsense'], /nonsense/],
   ];

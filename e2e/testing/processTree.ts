@@ -37,3 +37,8 @@ export function stillRunning(processes: readonly ProcessEntry[]): ProcessEntry[]
   const all = new Map(allProcesses().map((entry) => [entry.pid, entry]));
   return processes.filter(({ pid, command }) => all.get(pid)?.command === command);
 }
+
+/** Every process that names a path in its command line. */
+export function processesOf(path: string): ProcessEntry[] {
+  return allProcesses().filter(({ command }) => command.includes(path));
+}
