@@ -2,25 +2,29 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import { createGateway } from './gateway/createGateway.ts';
+import { forgetGateway, noteGateway } from './gateway/gatewayNote.ts';
 import { localToken } from './gateway/http/localToken.ts';
+import type { MemberApi } from './gateway/memberApi.ts';
+import { memberRoutes } from './gateway/memberRoutes.ts';
 import { serveWindow } from './gateway/memberSocket.ts';
+import { poolActions } from './gateway/poolActions.ts';
 import { serveRoutes } from './gateway/serveRoutes.ts';
 import { localMemberApi, MemberStateStore } from './gateway/window/memberState.ts';
 import { readRendererFiles } from './gateway/window/rendererFiles.ts';
 import { WindowAccess } from './gateway/window/windowAccess.ts';
 import { ModelServing } from './pipeline/modelServing.ts';
 import { StageService } from './pipeline/stageService.ts';
-import { EpochFence } from './pool/epochFence.ts';
-import { nextEpochCounter } from './pool/epochStore.ts';
-import { openIdentity } from './pool/identity.ts';
-import { openMemberTls } from './pool/openMemberTls.ts';
+import { EpochFences } from './pool/epochFences.ts';
+import { OwnTerm } from './pool/ownTerm.ts';
+import { PoolMember } from './pool/poolMember.ts';
+import { formatAddress, parseAddress } from './pool/socketAddress.ts';
+import { guardServer } from './pool/trust/guardServer.ts';
+import type { Device } from './stage/engineClient.ts';
 import { EngineKeeper } from './stage/engineKeeper.ts';
 import type { HostLauncher } from './stage/hostLauncher.ts';
 import { notingLauncher, reapLeftovers } from './stage/hostLeftovers.ts';
 import type { Backend } from './stage/librariesFolder.ts';
 import { LLAMA_CPP_COMMIT } from './stage/llamaBuild.ts';
-import type { Epoch } from './wire/generated/roomful/v1/ring.ts';
-import { memberIdOfCertificate } from './wire/memberId.ts';
 import { memberService } from './wire/memberService.ts';
 import { RingServer } from './wire/ringServer.ts';
 import { WireServer } from './wire/wireServer.ts';
@@ -36,8 +40,8 @@ export interface MemberOptions {
   threads: number;
   /** Starts the processes that load native code. */
   launcher: HostLauncher;
-  /** Literal address at which other members reach this one; loopback where left out. */
-  host?: string;
+  /** Lets other members find this one on the LAN; where left out it stays on loopback. */
+  lan?: { multicast: boolean };
   /** Port of the control plane, 0 or left out for any free one. */
   port?: number;
   /** Port of the gateway, 0 or left out for any free one. */
@@ -53,12 +57,16 @@ export interface Member {
   readonly name: string;
   /** Control plane, `host:port`. */
   readonly address: string;
+  /** The same for every network card, the best first. */
+  readonly addresses: readonly string[];
   /** Origin of the gateway, on loopback. */
   readonly gateway: string;
   /** File with the local token, readable by its owner only. */
   readonly tokenFile: string;
   readonly models: ModelServing;
   readonly state: MemberStateStore;
+  /** What the window and the command line may ask. */
+  readonly api: MemberApi;
   /** A new link that opens the window in a browser, once. */
   windowLink(): string;
   /** Ends what it serves and every process that it started. */
@@ -67,13 +75,11 @@ export interface Member {
 
 /** Starts a member: control plane, gateway, engine host. Rejects with one plain line, and then nothing is left running. */
 export async function startMember(options: MemberOptions): Promise<Member> {
-  const { home, name, threads, memoryBytes, host = '127.0.0.1' } = options;
+  const { home, threads, memoryBytes } = options;
   await mkdir(home, { recursive: true, mode: 0o700 });
-  const log = pino({ level: 'info' }, pino.destination({ dest: join(home, 'roomful.log'), sync: false, mode: 0o600 }));
-  const identity = await openIdentity(home);
-  const tls = await openMemberTls(home, identity);
+  const logFile = join(home, 'roomful.log');
+  const log = pino({ level: 'info' }, pino.destination({ dest: logFile, sync: false, mode: 0o600 }));
   const build = LLAMA_CPP_COMMIT;
-  const fence = await EpochFence.open(home, memberIdOfCertificate(Buffer.from(tls.ca)));
   await reapLeftovers(home);
   // Of a run that was killed; its models are not served any more.
   for (const left of ['stages', 'serving']) await rm(join(home, left), { recursive: true, force: true });
@@ -87,70 +93,146 @@ export async function startMember(options: MemberOptions): Promise<Member> {
   try {
     const engine = await EngineKeeper.start(launcher, (error) => log.error({ err: error }, 'the engine host is gone'));
     closers.push(() => engine.close());
-    const backend = await computingBackend(engine);
+    const { backend, devices } = await computingOn(engine);
+    const changed = new Set<() => void>();
+    const pool = await PoolMember.open({
+      home,
+      name: options.name,
+      lan: options.lan ?? null,
+      card: { build, wireVersion: WIRE_VERSION, shareBytes: memoryBytes, pinned: false, abstains: false },
+      devices: devices.map(({ name, description, backend, totalBytes, freeBytes }) => ({
+        name,
+        description,
+        backend,
+        totalBytes,
+        freeBytes,
+      })),
+      onChange: () => {
+        for (const listener of [...changed]) listener();
+      },
+      onProblem: (cause) => log.warn({ err: cause }, 'something is wrong with the pool'),
+    });
+    closers.push(() => pool.close());
+    const { trust } = pool;
+    const fences = new EpochFences(home, trust);
+    changed.add(() => {
+      const epoch = pool.epoch();
+      // What cannot be kept now is tried again at the next order.
+      if (epoch !== null)
+        fences.raise(epoch).catch((cause: unknown) => log.warn({ err: cause }, 'an epoch was not kept'));
+    });
     const stages = new StageService({
       launcher,
-      tls,
-      host,
+      get tls() {
+        return trust.tls;
+      },
+      get host() {
+        return pool.hosts()[0] ?? LOOPBACK;
+      },
       folder: join(home, 'stages'),
       threads,
       gpuLayers: backend === 'cpu' ? 0 : ALL_LAYERS,
-      admitEpoch: (epoch) => fence.admit(epoch),
+      admitEpoch: (epoch) => fences.admit(epoch),
     });
     const ring = new RingServer();
     const control = memberService({
       hello: async () => ({
         wireVersion: WIRE_VERSION,
         build,
-        member: identity.id,
-        name,
+        member: trust.self.id,
+        name: trust.self.name,
         shareBytes: memoryBytes,
         backend,
       }),
       runStage: (order, { emit, signal }) => stages.run(order, emit, signal),
       linkStage: (order) => stages.link(order),
     });
-    const server = await WireServer.start({ tls, host, port: options.port ?? 0, services: [control, ring.service] });
+    const server = await WireServer.start({
+      tls: trust.tls,
+      host: pool.listenHost,
+      port: options.port ?? 0,
+      services: [control, ring.service, ...pool.services],
+      admits: (member) => trust.admits(member),
+    });
     closers.push(
       () => stages.settled(),
       () => server.close(),
     );
+    guardServer(trust, server);
+    const port = parseAddress(server.address)?.port ?? 0;
+    const ownAddress = (): string => pool.addresses()[0] ?? formatAddress({ host: LOOPBACK, port });
 
-    let term: Promise<Epoch> | null = null;
-    const beginTerm = async (): Promise<Epoch> => {
-      const counter = await nextEpochCounter(home, fence.newest?.counter ?? 0);
-      return { counter, coordinator: identity.id };
-    };
+    const term = new OwnTerm(home, pool, fences);
     const models = new ModelServing({
-      coordinator: { member: identity.id, tls, ring, address: server.address },
+      coordinator: {
+        get member() {
+          return trust.self.id;
+        },
+        get tls() {
+          return trust.tls;
+        },
+        get address() {
+          return ownAddress();
+        },
+        ring,
+      },
       engine,
       folder: join(home, 'serving'),
       build,
       wireVersion: WIRE_VERSION,
-      epoch: () => (term ??= beginTerm()),
+      epoch: () => term.epoch(),
       onChange: () => showModels(),
       ...(options.route && { route: options.route }),
     });
     closers.push(() => models.close());
+    trust.onChange((event) => {
+      if (event.kind !== 'PoolChanged' && event.kind !== 'RosterChanged') return;
+      for (const member of event.gone) {
+        stages.dropMember(member);
+        models.dropMember(member).catch((cause: unknown) => log.warn({ err: cause }, 'a model did not end well'));
+      }
+    });
 
     const tokenFile = join(home, 'local-token');
     const secret = await localToken(tokenFile);
+    const state = new MemberStateStore({ self: trust.self, pipelines: [], endpoint: '' });
+    const actions = poolActions({
+      pool,
+      pipelines: () => state.state.pipelines,
+      build,
+      wireVersion: WIRE_VERSION,
+      logFile,
+    });
+    const api = localMemberApi(state, actions);
+    const onStatus = (listener: () => void): (() => void) => {
+      const own = (): void => listener();
+      changed.add(own);
+      return () => changed.delete(own);
+    };
     const gateway = createGateway({
       models,
       localToken: secret,
       build,
       log,
-      apiRoutes: (api) => serveRoutes(api, models),
+      apiRoutes: (routes) => {
+        serveRoutes(routes, models);
+        memberRoutes(routes, { api, onStatus });
+      },
     });
     closers.push(() => gateway.close());
-    const state = new MemberStateStore({ self: { id: identity.id, name }, pipelines: [], endpoint: '' });
     const access = new WindowAccess();
     if (options.windowFolder !== undefined) {
       const files = await readRendererFiles(options.windowFolder);
-      serveWindow(gateway, { api: localMemberApi(state), files, access, localToken: secret });
+      serveWindow(gateway, { api, files, access, localToken: secret });
     }
-    const origin = await gateway.listen({ host: '127.0.0.1', port: options.gatewayPort ?? 0 });
+    const origin = await gateway.listen({ host: LOOPBACK, port: options.gatewayPort ?? 0 });
     state.update((current) => ({ ...current, endpoint: `${origin}/v1` }));
+    onStatus(() => {
+      const { id, name } = trust.self;
+      state.update((current) =>
+        current.self.id === id && current.self.name === name ? current : { ...current, self: { id, name } },
+      );
+    });
     const showModels = (): void => {
       const pipelines = models.list().map(({ pipelineId, id, placement, lastTokensPerSecond }) => ({
         id: pipelineId,
@@ -160,15 +242,21 @@ export async function startMember(options: MemberOptions): Promise<Member> {
         lastTokensPerSecond,
       }));
       state.update((current) => ({ ...current, pipelines }));
+      for (const listener of [...changed]) listener();
     };
+    await pool.begin(port);
+    await noteGateway(home, origin);
+    closers.push(() => forgetGateway(home));
     return {
-      id: identity.id,
-      name,
-      address: server.address,
+      id: trust.self.id,
+      name: trust.self.name,
+      address: ownAddress(),
+      addresses: pool.addresses(),
       gateway: origin,
       tokenFile,
       models,
       state,
+      api,
       windowLink: () => `${origin}/#token=${access.createToken()}`,
       close,
     };
@@ -179,11 +267,13 @@ export async function startMember(options: MemberOptions): Promise<Member> {
 }
 
 /** What the engine host really computes on: a variant for cards counts as the CPU where it has found no card. */
-async function computingBackend(engine: EngineKeeper): Promise<Backend> {
+async function computingOn(engine: EngineKeeper): Promise<{ backend: Backend; devices: Device[] }> {
   const host = await engine.current();
   const devices = await host.devices();
-  return devices.some(({ kind }) => kind === 'gpu' || kind === 'integrated') ? host.backend : 'cpu';
+  const onCard = devices.some(({ kind }) => kind === 'gpu' || kind === 'integrated');
+  return { backend: onCard ? host.backend : 'cpu', devices };
 }
 
 /** More layers than any model has: all of a stage goes to the device. */
 const ALL_LAYERS = 999;
+const LOOPBACK = '127.0.0.1';

@@ -2,13 +2,17 @@
 import { Command, CommanderError } from 'commander';
 import { demoCommand } from './demo.ts';
 import { planCommand } from './plan.ts';
+import { poolCommands } from './poolCommands.ts';
+import { upCommand } from './up.ts';
 
 /** The `roomful` command. Errors are one line on stderr; the exit code is 0 only on success. */
 async function main(): Promise<void> {
   const program = new Command('roomful')
     .description('Every GPU in the room, one inference engine.')
     .addCommand(demoCommand())
-    .addCommand(planCommand());
+    .addCommand(planCommand())
+    .addCommand(upCommand());
+  for (const command of poolCommands()) program.addCommand(command);
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({ outputError: () => {} });
   }

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import type { MemberState } from '../gateway/memberApi.ts';
-import { MemberStateStore } from '../gateway/window/memberState.ts';
+import { localMemberApi, MemberStateStore } from '../gateway/window/memberState.ts';
 import type { DesktopMember } from './desktopMember.ts';
 import { ipcChannels } from './ipcChannels.ts';
 import { startDesktop } from './startDesktop.ts';
@@ -33,6 +33,7 @@ beforeEach(() => {
   member = {
     gateway,
     state,
+    api: localMemberApi(state),
     closed: 0,
     async close() {
       this.closed += 1;

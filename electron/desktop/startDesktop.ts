@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { app, dialog, Menu, session } from 'electron';
-import { localMemberApi } from '../gateway/window/memberState.ts';
 import type { DesktopMember } from './desktopMember.ts';
 import { guardPermissions } from './guardContents.ts';
 import { MainWindow } from './mainWindow.ts';
@@ -53,7 +52,7 @@ export async function startDesktop({ startMember, preload, icons }: DesktopOptio
     if (quitting) return;
     Menu.setApplicationMenu(applicationMenu());
     guardPermissions(session.defaultSession, member.gateway);
-    serveWindowOverIpc(localMemberApi(member.state), member.gateway);
+    serveWindowOverIpc(member.api, member.gateway);
     window = new MainWindow({
       origin: member.gateway,
       preload,

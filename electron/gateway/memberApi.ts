@@ -35,9 +35,91 @@ export interface MemberState {
   endpoint: string;
 }
 
+export interface PoolDevice {
+  name: string;
+  description: string;
+  backend: string;
+  totalBytes: number;
+  freeBytes: number;
+}
+
+/** A member of the pool, as this one sees it. */
+export interface PoolMemberStatus {
+  id: string;
+  name: string;
+  state: 'alive' | 'suspect' | 'lost' | 'left';
+  self: boolean;
+  /** Whether it may invite and remove. */
+  admin: boolean;
+  /** `host:port` of its control plane; null where none is known. */
+  address: string | null;
+  shareBytes: number;
+  devices: PoolDevice[];
+  /** Commit of llama.cpp; null before it was heard of. */
+  build: string | null;
+  /** Why it takes no part in what the others serve together; null where it does. */
+  reject:
+    | { kind: 'BuildMismatch'; expected: string; found: string }
+    | { kind: 'WireMismatch'; expected: number; found: number }
+    | null;
+}
+
+/** What `roomful status --json` prints. */
+export interface PoolStatus {
+  self: { id: string; name: string };
+  /** Null in no pool. */
+  pool: { id: string; name: string } | null;
+  /** Id of the member that leads. */
+  coordinator: string | null;
+  epoch: { counter: number; coordinator: string } | null;
+  /** This member first; alone in no pool. */
+  members: PoolMemberStatus[];
+  pipelines: ServingPipeline[];
+}
+
+/** What a bug report needs, and nothing secret. */
+export interface DoctorReport {
+  /** One plain line for each thing that is wrong, with what to do about it. */
+  problems: string[];
+  versions: { build: string; wireVersion: number; node: string; platform: string };
+  status: PoolStatus;
+  roster: { version: number; admin: boolean; certificateUntilMs: number } | null;
+  removed: { poolName: string; atMs: number } | null;
+  network: {
+    addresses: string[];
+    cards: { name: string; medium: string; usable: boolean; addresses: string[] }[];
+    multicast: { state: string; message: string; remedy: string | null } | null;
+  };
+  memory: { totalBytes: number; freeBytes: number };
+  /** The last lines of the member's log. */
+  log: string[];
+}
+
+type NoParams = Record<string, never>;
+
+/** What a window, or the command line, may ask. Each rejects with one plain line where it cannot be done. */
 export interface MemberMethods {
   /** The state now. */
-  state: { params: Record<string, never>; result: MemberState };
+  state: { params: NoParams; result: MemberState };
+  status: { params: NoParams; result: PoolStatus };
+  /** Makes a pool of which this machine is the first member and admin. */
+  create: { params: { name: string }; result: PoolStatus };
+  /** A token that lets one machine in, for 10 minutes where `ttlMs` is left out. */
+  invite: { params: { ttlMs?: number | undefined }; result: { token: string; expiresAtMs: number } };
+  join: { params: { token: string }; result: PoolStatus };
+  /** `abandon` leaves also where nobody could invite or remove afterwards. */
+  leave: { params: { abandon?: boolean | undefined }; result: PoolStatus };
+  /** Answers the ids of all that were removed: copies of the member's data folder go with it. */
+  remove: { params: { member: string }; result: { removed: string[] } };
+  /** Names this machine. */
+  rename: { params: { name: string }; result: PoolStatus };
+  renamePool: { params: { name: string }; result: PoolStatus };
+  /** Makes a member an admin too. */
+  promote: { params: { member: string }; result: PoolStatus };
+  /** The pool's key, encrypted with a passphrase. */
+  exportAuthority: { params: { passphrase: string }; result: { text: string } };
+  importAuthority: { params: { text: string; passphrase: string }; result: PoolStatus };
+  doctor: { params: NoParams; result: DoctorReport };
 }
 
 /** A subscription sends the present value at once and then every change. */
@@ -58,9 +140,23 @@ export interface MemberApi {
   subscribe<T extends MemberTopic>(topic: T, listener: (value: MemberTopics[T]) => void): () => void;
 }
 
+const text = z.string().min(1).max(1000);
+
 /** One schema per method: parameters enter the member here. */
 export const methodParamSchemas = {
   state: z.strictObject({}),
+  status: z.strictObject({}),
+  create: z.strictObject({ name: text }),
+  invite: z.strictObject({ ttlMs: z.int().positive().optional() }),
+  join: z.strictObject({ token: z.string().min(1).max(10_000) }),
+  leave: z.strictObject({ abandon: z.boolean().optional() }),
+  remove: z.strictObject({ member: text }),
+  rename: z.strictObject({ name: text }),
+  renamePool: z.strictObject({ name: text }),
+  promote: z.strictObject({ member: text }),
+  exportAuthority: z.strictObject({ passphrase: z.string().max(1000) }),
+  importAuthority: z.strictObject({ text: z.string().max(10_000_000), passphrase: z.string().max(1000) }),
+  doctor: z.strictObject({}),
 } satisfies { [M in MemberMethod]: z.ZodType<MethodParams<M>> };
 
 const topics = ['state'] as const satisfies readonly MemberTopic[];

@@ -1,4 +1,4 @@
-import type { MemberApi, MemberState } from '../memberApi.ts';
+import type { MemberApi, MemberMethod, MemberState, MethodParams, MethodResult } from '../memberApi.ts';
 
 /** The state that windows see: one value, replaced whole, its listeners told of every change. */
 export class MemberStateStore {
@@ -30,10 +30,18 @@ export class MemberStateStore {
   }
 }
 
-/** The contract as the member itself keeps it. */
-export function localMemberApi(store: MemberStateStore): MemberApi {
+/** What answers each method of the contract. */
+export type MemberActions = { [M in MemberMethod]: (params: MethodParams<M>) => Promise<MethodResult<M>> };
+
+/** The contract as the member itself keeps it. What `actions` lack is refused. */
+export function localMemberApi(store: MemberStateStore, actions: Partial<MemberActions> = {}): MemberApi {
+  const all: Partial<MemberActions> = { ...actions, state: async () => store.state };
   return {
-    call: async () => store.state,
+    call: async (method, params) => {
+      const action = all[method];
+      if (action === undefined) throw new Error(`This member has no method '${method}'.`);
+      return action(params);
+    },
     subscribe: (_topic, listener) => {
       listener(store.state);
       return store.onChange(listener);

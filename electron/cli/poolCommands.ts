@@ -1,0 +1,140 @@
+import { text } from 'node:stream/consumers';
+import { Command, InvalidArgumentError } from 'commander';
+import type { DoctorReport, MemberMethod, MethodParams, MethodResult, PoolStatus } from '../gateway/memberApi.ts';
+import { formatBytes } from '../planner/formatBytes.ts';
+import { askMember, callMember } from './callMember.ts';
+import { homeOf, homeOption } from './homeOption.ts';
+import { readLines } from './readLines.ts';
+import { textTable } from './textTable.ts';
+
+interface CommonOptions {
+  home?: string;
+  json?: boolean;
+}
+
+/** The commands about the pool; each asks the member that runs with the same data folder. */
+export function poolCommands(): Command[] {
+  return [
+    asking('create', 'make a pool of which this machine is the first member')
+      .argument('[name]', 'what to call it', 'My pool')
+      .action(async (name: string, options: CommonOptions) => {
+        await tell(options, 'create', { name }, ({ pool }) => `The pool ${pool?.name} is made. Now: roomful invite`);
+      }),
+    asking('invite', 'print a token that lets one machine join')
+      .option('--minutes <n>', 'how long it is good for', parseMinutes, 10)
+      .action(async (options: CommonOptions & { minutes: number }) => {
+        const { minutes } = options;
+        const lineOf = ({ token }: MethodResult<'invite'>): string =>
+          `On the other machine, within ${minutes} minutes:\n\n  roomful join ${token}\n`;
+        await tell(options, 'invite', { ttlMs: Math.round(minutes * 60_000) }, lineOf);
+      }),
+    asking('join', 'join the pool of an invite token')
+      .argument('<token>', 'from `roomful invite`; - reads it from standard input')
+      .action(async (given: string, options: CommonOptions) => {
+        const token = given === '-' ? (await text(process.stdin)).trim() : given;
+        await tell(options, 'join', { token }, ({ pool }) => `This machine is in the pool ${pool?.name}.`);
+      }),
+    asking('leave', 'leave the pool')
+      .option('--abandon', 'also where nobody could invite or remove afterwards')
+      .action(async (options: CommonOptions & { abandon?: boolean }) => {
+        await tell(options, 'leave', { abandon: options.abandon ?? false }, () => 'This machine is in no pool.');
+      }),
+    asking('status', 'show the pool as this member sees it').action(async (options: CommonOptions) => {
+      await tell(options, 'status', {}, statusText);
+    }),
+    asking('members', 'list the members of the pool')
+      .option('--watch', 'again after every change, until Ctrl-C')
+      .action(showMembers),
+    asking('remove', 'remove a member from the pool; its connections end at once')
+      .argument('<member>', 'its name or id')
+      .action(async (member: string, options: CommonOptions) => {
+        await tell(options, 'remove', { member }, () => `${member} is removed.`);
+      }),
+    asking('rename', 'give this machine another name')
+      .argument('<name>')
+      .action(async (name: string, options: CommonOptions) => {
+        await tell(options, 'rename', { name }, ({ self }) => `This machine is called ${self.name}.`);
+      }),
+    asking('promote', 'let a member invite and remove others too')
+      .argument('<member>', 'its name or id')
+      .action(async (member: string, options: CommonOptions) => {
+        await tell(options, 'promote', { member }, () => `${member} is an admin now.`);
+      }),
+    asking('doctor', 'say what is wrong, and collect what a bug report needs').action(
+      async (options: CommonOptions) => {
+        await tell(options, 'doctor', {}, doctorText);
+      },
+    ),
+  ];
+}
+
+function asking(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .addOption(homeOption())
+    .option('--json', 'one JSON object on stdout');
+}
+
+/** Calls a method and prints its answer, as JSON or in words. */
+async function tell<M extends MemberMethod>(
+  options: CommonOptions,
+  method: M,
+  params: MethodParams<M>,
+  inWords: (result: MethodResult<M>) => string,
+): Promise<void> {
+  const result = await callMember(homeOf(options), method, params);
+  process.stdout.write(`${options.json ? JSON.stringify(result) : inWords(result)}\n`);
+}
+
+async function showMembers(options: CommonOptions & { watch?: boolean }): Promise<void> {
+  const home = homeOf(options);
+  const show = ({ members }: PoolStatus, coordinator: string | null): void => {
+    process.stdout.write(`${options.json ? JSON.stringify(members) : membersTable(members, coordinator)}\n`);
+  };
+  if (!options.watch) {
+    const status = await callMember(home, 'status', {});
+    show(status, status.coordinator);
+    return;
+  }
+  const response = await askMember(home, '/api/watch');
+  if (response.body === null) throw new Error('The member has nothing to say.');
+  for await (const line of readLines(response.body)) {
+    const status = JSON.parse(line) as PoolStatus;
+    if (!options.json) process.stdout.write(`\n${new Date().toLocaleTimeString()}\n`);
+    show(status, status.coordinator);
+  }
+  throw new Error('The member has ended.');
+}
+
+function statusText({ self, pool, coordinator, epoch, members, pipelines }: PoolStatus): string {
+  const leader = members.find(({ id }) => id === coordinator);
+  const lead = leader === undefined ? 'nobody leads' : `${leader.name} leads, epoch ${epoch?.counter}`;
+  const heading = pool === null ? `${self.name} is in no pool.` : `${self.name} in the pool ${pool.name}; ${lead}.`;
+  const serving = pipelines.map(({ modelId, hops }) => `${modelId} is served over ${hops} hops.`);
+  return [heading, '', membersTable(members, coordinator), ...serving].join('\n');
+}
+
+function membersTable(members: PoolStatus['members'], coordinator: string | null): string {
+  const rows = members.map(({ id, name, state, self, admin, address, shareBytes, reject }) => [
+    name,
+    state,
+    address ?? '',
+    formatBytes(shareBytes),
+    [self && 'this machine', admin && 'admin', id === coordinator && 'leads', reject?.kind].filter(Boolean).join(', '),
+    id.slice(0, 12),
+  ]);
+  return textTable(['member', 'state', 'address', 'shares', '', 'id'], rows);
+}
+
+function doctorText(report: DoctorReport): string {
+  const { problems, network } = report;
+  const found = problems.length === 0 ? ['Nothing is wrong, as far as this member can tell.'] : problems;
+  const multicast = network.multicast === null ? 'Multicast is not used.' : network.multicast.message;
+  return [...found, multicast, 'For a bug report add the output of: roomful doctor --json'].join('\n');
+}
+
+function parseMinutes(text: string): number {
+  const minutes = Number(text);
+  if (text.trim() !== '' && minutes > 0 && minutes <= 7 * 24 * 60) return minutes;
+  throw new InvalidArgumentError('Give a number of minutes, at most a week.');
+}

@@ -1,0 +1,60 @@
+import { availableParallelism, hostname, totalmem } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
+import { startMember } from '../member.ts';
+import { nodeLauncher } from '../stage/nodeLauncher.ts';
+import { callMember } from './callMember.ts';
+import { wholeNumber } from './demoOptions.ts';
+import { exitWithParent } from './exitWithParent.ts';
+import { homeOf, homeOption } from './homeOption.ts';
+import { parseBytes } from './parseBytes.ts';
+
+interface UpOptions {
+  home?: string;
+  name?: string;
+  port: number;
+  memory?: number;
+  mdns: boolean;
+  json?: boolean;
+}
+
+/** `roomful up`: a member in the foreground, until Ctrl-C. */
+export function upCommand(): Command {
+  return new Command('up')
+    .description('run a member of this machine, in the foreground')
+    .option('--name <name>', 'what to call it; `roomful rename` changes it later')
+    .addOption(homeOption())
+    .option('--port <port>', 'port for other members, 0 for any free one', wholeNumber(0, 65_535), 0)
+    .option('--memory <bytes>', 'how much memory to share, such as 8GB', parseBytes)
+    .option('--no-mdns', 'neither look for others nor be found by multicast')
+    .option('--json', 'the ready line as one JSON object')
+    .action(runUp);
+}
+
+async function runUp(options: UpOptions): Promise<void> {
+  const home = homeOf(options);
+  const other = await callMember(home, 'state', {}).catch(() => null);
+  if (other !== null) throw new Error(`The member ${other.self.name} runs with the data folder ${home} already.`);
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+    exitWithParent(resolve);
+  });
+  const member = await startMember({
+    home,
+    name: options.name ?? hostname(),
+    memoryBytes: options.memory ?? Math.floor(totalmem() / 2),
+    threads: availableParallelism(),
+    launcher: nodeLauncher,
+    lan: { multicast: options.mdns },
+    port: options.port,
+    windowFolder: fileURLToPath(new URL('../../renderer', import.meta.url)),
+  });
+  const { id, name, addresses, gateway } = member;
+  const where = addresses.length === 0 ? 'no network address' : addresses.join(', ');
+  const line = options.json
+    ? JSON.stringify({ id, name, addresses, gateway })
+    : `${name} is ready at ${where}; its endpoint is ${gateway}/v1`;
+  process.stdout.write(`${line}\n`);
+  await stopped;
+  await member.close();
+}

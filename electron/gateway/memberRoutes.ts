@@ -1,0 +1,68 @@
+import type { FastifyInstance } from 'fastify';
+import type { z } from 'zod';
+import { PoolError } from '../pool/poolError.ts';
+import { WireError } from '../wire/wireError.ts';
+import { GatewayError } from './gatewayError.ts';
+import { disconnectSignal } from './http/disconnectSignal.ts';
+import {
+  type MemberApi,
+  type MemberMethod,
+  type MethodParams,
+  type MethodResult,
+  methodParamSchemas,
+  type PoolStatus,
+} from './memberApi.ts';
+import { parseBody } from './parseBody.ts';
+
+export interface MemberRoutesOptions {
+  api: MemberApi;
+  /** Calls the listener after every change of what `status` answers, until the function that it returns is called. */
+  onStatus: (listener: () => void) => () => void;
+}
+
+/**
+ * `POST /api/member/METHOD` calls a method of memberApi.ts with the body as its parameters. `GET /api/watch` answers with the
+ * status now and after every change, one JSON object a line.
+ */
+export function memberRoutes(routes: FastifyInstance, { api, onStatus }: MemberRoutesOptions): void {
+  for (const method of Object.keys(methodParamSchemas).filter(isMethod)) {
+    routes.post(`/member/${method}`, (request) => answer(api, method, request.body ?? {}));
+  }
+
+  routes.get('/watch', async (_request, reply) => {
+    const signal = disconnectSignal(reply);
+    reply.hijack();
+    reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8', 'cache-control': 'no-cache' });
+    let last = '';
+    const send = (status: PoolStatus): void => {
+      const line = JSON.stringify(status);
+      if (signal.aborted || line === last) return;
+      last = line;
+      reply.raw.write(`${line}\n`);
+    };
+    const show = (): void => {
+      // Asking a member that closes fails, and then so does the connection.
+      api.call('status', {}).then(send, () => reply.raw.destroy());
+    };
+    const end = onStatus(show);
+    signal.addEventListener('abort', end, { once: true });
+    show();
+  });
+}
+
+const schemas: { [M in MemberMethod]: z.ZodType<MethodParams<M>> } = methodParamSchemas;
+
+async function answer<M extends MemberMethod>(api: MemberApi, method: M, body: unknown): Promise<MethodResult<M>> {
+  const params: MethodParams<M> = parseBody(schemas[method], body);
+  try {
+    return await api.call(method, params);
+  } catch (cause) {
+    if (cause instanceof PoolError) throw new GatewayError(cause.message, { status: 409, code: cause.kind, cause });
+    if (cause instanceof WireError) throw new GatewayError(cause.message, { status: 503, code: cause.name, cause });
+    throw cause;
+  }
+}
+
+function isMethod(name: string): name is MemberMethod {
+  return Object.hasOwn(methodParamSchemas, name);
+}

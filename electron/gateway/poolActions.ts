@@ -1,0 +1,62 @@
+import { PoolError } from '../pool/poolError.ts';
+import type { PoolMember } from '../pool/poolMember.ts';
+import { type DoctorSources, doctorReport } from './doctorReport.ts';
+import type { PoolStatus, ServingPipeline } from './memberApi.ts';
+import type { MemberActions } from './window/memberState.ts';
+
+export interface PoolActionsOptions extends Omit<DoctorSources, 'pool' | 'status'> {
+  pool: PoolMember;
+  pipelines: () => ServingPipeline[];
+}
+
+/** What the contract's methods about the pool do. Each rejects with PoolError or a WireError. */
+export function poolActions(options: PoolActionsOptions): Omit<MemberActions, 'state'> {
+  const { pool, pipelines } = options;
+  const status = async (): Promise<PoolStatus> => {
+    const { trust } = pool;
+    const { id, name } = trust.pool ?? { id: '', name: '' };
+    return {
+      self: trust.self,
+      pool: trust.pool === null ? null : { id, name },
+      coordinator: pool.coordinator(),
+      epoch: pool.epoch(),
+      members: pool.members(),
+      pipelines: pipelines(),
+    };
+  };
+  const after = async (work: Promise<unknown>): Promise<PoolStatus> => {
+    await work;
+    return status();
+  };
+  return {
+    status,
+    create: ({ name }) => after(pool.create(name)),
+    invite: ({ ttlMs }) => pool.trust.invite(ttlMs === undefined ? {} : { ttlMs }),
+    join: ({ token }) => after(pool.join(token)),
+    leave: ({ abandon }) => after(pool.leave({ abandon: abandon ?? false })),
+    remove: async ({ member }) => ({ removed: await pool.trust.remove(memberCalled(pool, member)) }),
+    rename: ({ name }) => after(pool.rename(name)),
+    renamePool: ({ name }) => after(pool.trust.renamePool(name)),
+    promote: async ({ member }) => after(pool.trust.promote(memberCalled(pool, member))),
+    exportAuthority: async ({ passphrase }) => ({ text: await pool.trust.exportAuthority(passphrase) }),
+    importAuthority: ({ text, passphrase }) => after(pool.importAuthority(text, passphrase)),
+    doctor: async () => doctorReport({ ...options, status: await status() }),
+  };
+}
+
+const LEAST_PREFIX = 4;
+
+/** The id of the member with this id, beginning of an id, or name. Throws PoolError('UnknownMember'). */
+function memberCalled(pool: PoolMember, text: string): string {
+  const all = pool.members();
+  const byId = all.filter(({ id }) => id === text || (text.length >= LEAST_PREFIX && id.startsWith(text)));
+  const found = byId.length > 0 ? byId : all.filter(({ name }) => name === text);
+  const [one, other] = found;
+  if (one !== undefined && other === undefined) return one.id;
+  throw new PoolError(
+    'UnknownMember',
+    one === undefined
+      ? `No member of the pool is called ${text}. \`roomful members\` lists them.`
+      : `Several members are called ${text}. Give the id instead; \`roomful members\` lists them.`,
+  );
+}

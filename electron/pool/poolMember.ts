@@ -1,0 +1,234 @@
+import type { IntroducedDevice } from '../wire/generated/roomful/v1/introduction.ts';
+import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
+import { introductionService } from '../wire/introductionService.ts';
+import type { ServedService } from '../wire/wireServer.ts';
+import { cardReader } from './discovery/cardTraits.ts';
+import { judgeMulticast, type MulticastVerdict } from './discovery/multicastCheck.ts';
+import type { NetworkCards } from './discovery/networkCard.ts';
+import { hostsOf, PoolSession, type PoolSessionOptions } from './poolSession.ts';
+import { type MemberStatus, memberStatuses } from './poolStatus.ts';
+import { formatAddress } from './socketAddress.ts';
+import { PoolTrust } from './trust/poolTrust.ts';
+import type { TrustEvent } from './trust/trustEvents.ts';
+
+export interface PoolMemberOptions extends Pick<PoolSessionOptions, 'home' | 'card' | 'onProblem'> {
+  /** The member's name until it is renamed. */
+  name: string;
+  /** Null for a member that nobody need find: it stays on loopback, beats no heart, and has only a roster. */
+  lan: { multicast: boolean } | null;
+  /** The devices of this machine. */
+  devices: readonly IntroducedDevice[];
+  /** Told after every change of what this class answers. */
+  onChange: () => void;
+}
+
+const LOOPBACK = '127.0.0.1';
+
+/**
+ * This machine as a member: its trust, and, while it is in a pool, its session there. Sessions begin and end by themselves
+ * as it comes into pools and goes.
+ */
+export class PoolMember {
+  readonly trust: PoolTrust;
+  readonly #options: PoolMemberOptions;
+  readonly #readCards = cardReader();
+  #cards: NetworkCards;
+  #controlPort = 0;
+  #session: PoolSession | null = null;
+  #changing: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  private constructor(trust: PoolTrust, options: PoolMemberOptions, cards: NetworkCards) {
+    this.trust = trust;
+    this.#options = options;
+    this.#cards = cards;
+  }
+
+  /** Reads the data folder. Throws PoolError('DamagedFile'). */
+  static async open(options: PoolMemberOptions): Promise<PoolMember> {
+    const { home, name, lan, onProblem } = options;
+    const cards: NetworkCards = lan === null ? { usable: [], skipped: [] } : await cardReader()();
+    let member: PoolMember | null = null;
+    const trust = await PoolTrust.open({
+      home,
+      name,
+      joinDoor: { host: lan === null ? LOOPBACK : listenHost(cards), port: 0 },
+      hosts: () => member?.hosts() ?? [],
+      addresses: () => member?.addresses() ?? [],
+      peers: () => member?.session?.peers() ?? [],
+      onError: onProblem,
+    });
+    member = new PoolMember(trust, options, cards);
+    return member;
+  }
+
+  /** Literal address for this member's servers: all of its cards, or loopback alone. */
+  get listenHost(): string {
+    return this.#options.lan === null ? LOOPBACK : listenHost(this.#cards);
+  }
+
+  /** What other members may ask; for the control plane's list. */
+  get services(): ServedService[] {
+    const introduce = async () => ({
+      heartbeatPort: this.#session?.heartbeatPort ?? 0,
+      devices: [...this.#options.devices],
+    });
+    return [this.trust.service, introductionService(introduce)];
+  }
+
+  get session(): PoolSession | null {
+    return this.#session;
+  }
+
+  /** Literal addresses of this machine, the best first. */
+  hosts(): string[] {
+    return this.#options.lan === null ? [LOOPBACK] : hostsOf(this.#cards);
+  }
+
+  /** `host:port` of the control plane, the best first. */
+  addresses(): string[] {
+    return this.hosts().map((host) => formatAddress({ host, port: this.#controlPort }));
+  }
+
+  /** The control plane listens: from now on the member takes part in its pool. Throws HeartbeatFailed. */
+  async begin(controlPort: number): Promise<void> {
+    this.#controlPort = controlPort;
+    this.trust.onChange((event) => this.#follow(event));
+    await this.#restart({ goodbye: false });
+  }
+
+  /** Resolves when the member takes part in the pool that it has come into, and in no other. */
+  settled(): Promise<void> {
+    return this.#changing;
+  }
+
+  async create(name: string): Promise<void> {
+    await this.trust.create(name);
+    await this.settled();
+  }
+
+  /** Joins by a token, and looks for those that are there. Throws PoolError. */
+  async join(token: string): Promise<void> {
+    const contacts = await this.trust.join(token);
+    await this.settled();
+    for (const { id, address } of contacts) this.#session?.told(id, [address]);
+  }
+
+  /** See PoolTrust. */
+  async importAuthority(text: string, passphrase: string): Promise<void> {
+    await this.trust.importAuthority(text, passphrase);
+    await this.settled();
+  }
+
+  async leave(options?: { abandon?: boolean }): Promise<void> {
+    await this.trust.leave(options);
+    await this.settled();
+  }
+
+  async rename(name: string): Promise<void> {
+    await this.trust.rename(name);
+    this.#session?.setCard({ name: this.trust.self.name });
+    this.#options.onChange();
+  }
+
+  /** Id of the member that leads; null in no pool, and while nobody does. */
+  coordinator(): string | null {
+    return this.#session?.view.coordinator ?? null;
+  }
+
+  epoch(): Epoch | null {
+    return this.#session?.view.epoch ?? null;
+  }
+
+  /** Everyone in the pool as this member sees them; itself alone in none. */
+  members(): MemberStatus[] {
+    const { card, devices } = this.#options;
+    const session = this.#session;
+    return memberStatuses({
+      roster: this.trust.members,
+      self: { ...this.trust.self, card, address: this.addresses()[0] ?? null, devices },
+      presences: session?.view.members ?? [],
+      coordinator: this.coordinator(),
+      addressOf: (id) => session?.addressOf(id) ?? null,
+      devicesOf: (id) => session?.devicesOf(id) ?? [],
+    });
+  }
+
+  /** The self-test of multicast; null where it is not used. */
+  multicast(): MulticastVerdict | null {
+    const discovery = this.#session?.discovery ?? null;
+    if (discovery === null) return null;
+    const found = new Set(discovery.found().map(({ id }) => id));
+    const near = this.members().flatMap(({ id, name, self, state }) =>
+      self || state !== 'alive' ? [] : [{ name, found: found.has(id) }],
+    );
+    return judgeMulticast(discovery.facts(), near, process.platform);
+  }
+
+  /** The cards of this machine as they were last read. */
+  cards(): NetworkCards {
+    return this.#cards;
+  }
+
+  /** Leaves with a goodbye; the others wait for its return. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#restart({ goodbye: true });
+    await this.trust.close();
+  }
+
+  #follow(event: TrustEvent): void {
+    switch (event.kind) {
+      case 'PoolChanged': {
+        const restarting = this.#restart({ goodbye: event.why === 'Left' });
+        restarting.catch(this.#options.onProblem);
+        break;
+      }
+      case 'CertificateRenewed':
+        this.#session?.renewTls();
+        break;
+      case 'RosterChanged':
+        this.#session?.followRoster(event);
+        break;
+      case 'MemberJoined':
+        this.#session?.told(event.member, event.addresses);
+    }
+    this.#options.onChange();
+  }
+
+  /** Ends the session, and begins one where this machine is in a pool; one change after the other. */
+  #restart(how: { goodbye: boolean }): Promise<void> {
+    const change = async (): Promise<void> => {
+      const before = this.#session;
+      this.#session = null;
+      await before?.stop(how);
+      const { lan, home, card, onProblem } = this.#options;
+      if (lan !== null && this.trust.pool !== null && !this.#closed) {
+        this.#session = await PoolSession.start({
+          trust: this.trust,
+          home,
+          host: this.listenHost,
+          controlPort: this.#controlPort,
+          multicast: lan.multicast,
+          card,
+          readCards: async () => {
+            this.#cards = await this.#readCards();
+            return this.#cards;
+          },
+          onChange: () => this.#options.onChange(),
+          onProblem,
+        });
+      }
+      this.#options.onChange();
+    };
+    const changing = this.#changing.then(change, change);
+    this.#changing = changing;
+    return changing;
+  }
+}
+
+/** All cards by IPv4 and IPv6, by IPv4 alone where the system has no IPv6. */
+function listenHost({ usable, skipped }: NetworkCards): string {
+  const hosts = [...usable, ...skipped].flatMap(({ addresses }) => addresses.map(({ host }) => host));
+  return hosts.some((host) => host.includes(':')) ? '::' : '0.0.0.0';
+}

@@ -1,0 +1,279 @@
+import { askIntroduction } from '../wire/askIntroduction.ts';
+import type { IntroducedDevice } from '../wire/generated/roomful/v1/introduction.ts';
+import { WireError } from '../wire/wireError.ts';
+import { NoAddressAnswered } from './addressRace.ts';
+import { announcedAddresses } from './discovery/announcement.ts';
+import { Discovery } from './discovery/discovery.ts';
+import type { NetworkCards } from './discovery/networkCard.ts';
+import { Membership } from './membership.ts';
+import type { MembershipView } from './membershipView.ts';
+import { PeerRoutes } from './peerRoutes.ts';
+import type { MemberCard } from './presenceRecord.ts';
+import { formatAddress, parseAddress } from './socketAddress.ts';
+import type { PoolTrust } from './trust/poolTrust.ts';
+import type { ReachablePeer } from './trust/trustPeers.ts';
+
+export interface PoolSessionOptions {
+  /** In a pool. */
+  trust: PoolTrust;
+  home: string;
+  /** Literal address at which the heartbeat listens. */
+  host: string;
+  controlPort: number;
+  /** Whether to look for others, and to be found, by multicast. */
+  multicast: boolean;
+  /** What this member says of itself, its name, hosts, port and roster aside. */
+  card: Pick<MemberCard, 'build' | 'wireVersion' | 'shareBytes' | 'pinned' | 'abstains'>;
+  readCards: () => Promise<NetworkCards>;
+  onChange: () => void;
+  onProblem: (cause: unknown) => void;
+}
+
+/** Between looks for members that are not there, and at the own network cards, ms. */
+const TEND_MS = 2000;
+
+/**
+ * A member's life in one pool: finds the others, meets each on the way that is best, and knows who lives and who leads.
+ * Ends with the pool, the member, or its id.
+ */
+export class PoolSession {
+  readonly #options: PoolSessionOptions;
+  readonly #routes: PeerRoutes;
+  readonly #membership: Membership;
+  readonly #devices = new Map<string, readonly IntroducedDevice[]>();
+  /** Of each member the start that was met, see MemberPresence; 0 for one that was met before it was heard of. */
+  readonly #met = new Map<string, number>();
+  readonly #meeting = new Set<string>();
+  #discovery: Discovery | null = null;
+  #cards: NetworkCards;
+  #view: MembershipView;
+  #checkingTwin = false;
+  #stopped = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(options: PoolSessionOptions, membership: Membership, cards: NetworkCards) {
+    this.#options = options;
+    this.#membership = membership;
+    this.#view = membership.view;
+    this.#cards = cards;
+    const { trust } = options;
+    this.#routes = new PeerRoutes({
+      tls: () => trust.tls,
+      cards: () => this.#cards.usable,
+      onPinned: (member) => this.#inBackground(this.#meet(member)),
+    });
+  }
+
+  /** Throws HeartbeatFailed. */
+  static async start(options: PoolSessionOptions): Promise<PoolSession> {
+    const { trust, home, host, controlPort, card, readCards, onProblem } = options;
+    const cards = await readCards();
+    let session: PoolSession | null = null;
+    const membership = await Membership.start({
+      home,
+      member: trust.self.id,
+      tls: trust.tls,
+      host,
+      port: 0,
+      card: {
+        ...card,
+        name: trust.self.name,
+        hosts: hostsOf(cards),
+        controlPort,
+        rosterVersion: trust.pool?.version ?? 0,
+      },
+      peers: new Map(othersIn(trust).map((id) => [id, []])),
+      onTwin: (addresses) => session?.checkTwin(addresses),
+      onTrouble: (message) => onProblem(new Error(message)),
+    });
+    session = new PoolSession(options, membership, cards);
+    await session.#start();
+    return session;
+  }
+
+  get view(): MembershipView {
+    return this.#view;
+  }
+
+  get heartbeatPort(): number {
+    return this.#membership.port;
+  }
+
+  get discovery(): Discovery | null {
+    return this.#discovery;
+  }
+
+  /** `host:port` of a member's control plane; null where none is known. */
+  addressOf(member: string): string | null {
+    const pinned = this.#routes.addressOf(member);
+    if (pinned !== null) return pinned;
+    const presence = this.#view.members.find(({ id }) => id === member);
+    if (presence?.card === null || presence?.card === undefined) return null;
+    const host = presence.host ?? presence.card.hosts[0];
+    return host === undefined ? null : formatAddress({ host, port: presence.card.controlPort });
+  }
+
+  devicesOf(member: string): readonly IntroducedDevice[] {
+    return this.#devices.get(member) ?? [];
+  }
+
+  /** The others that are there now. */
+  peers(): ReachablePeer[] {
+    return this.#view.members.flatMap(({ id, self, state }) => {
+      const address = self || (state !== 'alive' && state !== 'suspect') ? null : this.addressOf(id);
+      return address === null ? [] : [{ id, address }];
+    });
+  }
+
+  /** Somebody says where a member's control plane is, `host:port` each. */
+  told(member: string, addresses: readonly string[]): void {
+    if (member === this.#options.trust.self.id || !this.#isPeer(member)) return;
+    this.#routes.sayAddresses(member, 'told', addresses);
+  }
+
+  /** The roster has changed. */
+  followRoster({ come, gone }: { come: readonly string[]; gone: readonly string[] }): void {
+    const { trust } = this.#options;
+    for (const id of come) if (id !== trust.self.id) this.#membership.addPeer(id, []);
+    for (const id of gone) {
+      this.#membership.removePeer(id);
+      this.#routes.forget(id);
+      this.#devices.delete(id);
+      this.#met.delete(id);
+    }
+    this.#membership.setCard({ rosterVersion: trust.pool?.version ?? 0, name: trust.self.name });
+    this.#discovery?.look();
+  }
+
+  /** This member's certificate is another one. */
+  renewTls(): void {
+    this.#membership.setTls(this.#options.trust.tls);
+  }
+
+  setCard(changes: Partial<MemberCard>): void {
+    this.#membership.setCard(changes);
+  }
+
+  /** Another process lives with this member's id; which of them takes a new one is settled between the two. */
+  checkTwin(addresses: readonly string[]): void {
+    if (this.#checkingTwin || this.#stopped) return;
+    this.#checkingTwin = true;
+    const check = async (): Promise<void> => {
+      for (const address of addresses) {
+        const verdict = await this.#options.trust.checkTwin(address).catch(ignoreAbsent);
+        if (verdict !== undefined) return;
+      }
+    };
+    this.#inBackground(
+      check().finally(() => {
+        this.#checkingTwin = false;
+      }),
+    );
+  }
+
+  /** Ends it all, after a goodbye where others are to know that this member goes on purpose. */
+  async stop({ goodbye }: { goodbye: boolean }): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    this.#routes.close();
+    await Promise.all([this.#discovery?.stop(), goodbye ? this.#membership.leave() : this.#membership.stop()]);
+  }
+
+  async #start(): Promise<void> {
+    const { trust, controlPort, multicast, card, readCards } = this.#options;
+    this.#membership.onChange((view) => this.#follow(view));
+    this.#follow(this.#membership.view);
+    this.#timer = setInterval(() => this.#inBackground(this.#tend()), TEND_MS);
+    const pool = trust.pool;
+    if (!multicast || pool === null) return;
+    this.#discovery = await Discovery.start({
+      self: { id: trust.self.id, pool: pool.id, build: card.build, port: controlPort },
+      wanted: (id) => this.#isPeer(id),
+      onFound: ({ id, candidates }) => this.#routes.say(id, 'found', candidates),
+      onTwin: (addresses) => this.checkTwin(addresses),
+      cards: readCards,
+    });
+  }
+
+  #follow(view: MembershipView): void {
+    if (this.#stopped) return;
+    const before = new Map(this.#view.members.map(({ id, state }) => [id, state]));
+    this.#view = view;
+    for (const { id, self, state, incarnation, host, card } of view.members) {
+      if (self || card === null) continue;
+      const hosts = host === null ? card.hosts : [host, ...card.hosts];
+      const addresses = [...new Set(hosts)].map((each) => formatAddress({ host: each, port: card.controlPort }));
+      this.#routes.sayAddresses(id, 'card', addresses);
+      const isGone = state === 'lost' || state === 'left';
+      // Where it listens may be another place after a restart.
+      if (isGone ? before.get(id) !== state : (this.#met.get(id) ?? incarnation) !== incarnation) this.#routes.died(id);
+      if (!isGone && this.#met.get(id) !== incarnation) this.#inBackground(this.#meet(id));
+    }
+    this.#options.onChange();
+  }
+
+  async #tend(): Promise<void> {
+    const cards = await this.#options.readCards();
+    if (this.#stopped) return;
+    if (cards !== this.#cards) {
+      this.#cards = cards;
+      this.#membership.setCard({ hosts: hostsOf(cards) });
+    }
+    const { trust } = this.#options;
+    for (const { id, self, state, incarnation } of this.#view.members) {
+      if (self || state === 'left') continue;
+      if (state === 'lost' || this.#met.get(id) !== incarnation) this.#inBackground(this.#meet(id));
+    }
+    const newer = this.#view.members.find(({ card }) => (card?.rosterVersion ?? 0) > (trust.pool?.version ?? 0));
+    const peer = this.peers().find(({ id }) => id === newer?.id);
+    if (peer !== undefined) await trust.syncWith(peer);
+  }
+
+  /** Compares rosters with a member and learns where its heart beats. It is no error that a member is not there. */
+  async #meet(member: string): Promise<void> {
+    if (this.#meeting.has(member) || this.#stopped) return;
+    this.#meeting.add(member);
+    try {
+      const { trust } = this.#options;
+      const address = await this.#routes.reach(member);
+      await trust.syncWith({ id: member, address });
+      const { heartbeatPort, devices } = await askIntroduction({ address, member, tls: trust.tls });
+      const host = parseAddress(address)?.host;
+      if (this.#stopped || host === undefined || !this.#isPeer(member)) return;
+      this.#devices.set(member, devices);
+      this.#met.set(member, this.#view.members.find(({ id }) => id === member)?.incarnation ?? 0);
+      if (heartbeatPort > 0) this.#membership.addPeer(member, [formatAddress({ host, port: heartbeatPort })]);
+      this.#options.onChange();
+    } catch (cause) {
+      this.#routes.died(member);
+      ignoreAbsent(cause);
+    } finally {
+      this.#meeting.delete(member);
+    }
+  }
+
+  #isPeer(id: string): boolean {
+    return othersIn(this.#options.trust).includes(id);
+  }
+
+  #inBackground(work: Promise<unknown>): void {
+    work.catch((cause: unknown) => {
+      if (!this.#stopped && !(cause instanceof WireError)) this.#options.onProblem(cause);
+    });
+  }
+}
+
+/** Literal addresses of the cards that lead to a LAN. */
+export function hostsOf(cards: NetworkCards): string[] {
+  const hosts = announcedAddresses(cards.usable).map(({ host }) => host);
+  return hosts.sort((one, other) => Number(one.includes(':')) - Number(other.includes(':')));
+}
+
+function othersIn(trust: PoolTrust): string[] {
+  return trust.members.flatMap(({ id, self }) => (self ? [] : [id]));
+}
+
+function ignoreAbsent(cause: unknown): undefined {
+  if (cause instanceof WireError || cause instanceof NoAddressAnswered) return undefined;
+  throw cause;
+}
