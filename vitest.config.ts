@@ -9,6 +9,8 @@ export default defineConfig({
     // Two cores: llama.cpp spins, so files that compute must not run beside each other.
     fileParallelism: false,
     pool: 'forks',
+    // Texts are held against llama.cpp on the CPU, whatever this machine has.
+    env: { ROOMFUL_BACKEND: 'cpu' },
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
