@@ -16,64 +16,73 @@ import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
 export interface RoomMember {
   /** Bytes of memory that it shares. */
   memoryBytes: number;
-  /** Added to its environment; not for the lead, which lives in this process. */
+  /** Added to the environment of a member that is a process of its own. */
   env?: Readonly<Record<string, string>>;
+  /** Makes it a member in this process, whose hosts it starts. The lead is one in any case. */
+  launcher?: HostLauncher;
 }
 
 /**
- * A pool on this machine: real members with TLS, stage hosts and a gateway each, one thread per stage. The first lives in
- * this process and leads, so that a test sees token ids; the others are processes of their own.
+ * A pool on this machine: real members with TLS, stage hosts and a gateway each, one thread per stage. The first leads and
+ * lives in this process, so that a test sees token ids; the others are processes of their own unless a test wants them
+ * here.
  */
 export class TestRoom {
   readonly lead: Member;
+  /** The members that are processes of their own, in order. */
   readonly others: readonly ChildMember[];
+  /** All members, the lead first, as a ServeRequest lists them. */
+  readonly members: ServeRequest['members'];
   /** Data folders, the lead's first. */
   readonly homes: readonly string[];
-  readonly #home: string;
+  readonly #close: () => Promise<void>;
 
-  private constructor(home: string, homes: readonly string[], lead: Member, others: readonly ChildMember[]) {
-    this.#home = home;
-    this.homes = homes;
+  private constructor(
+    homes: readonly string[],
+    started: readonly (Member | ChildMember)[],
+    close: () => Promise<void>,
+  ) {
+    const [lead, ...rest] = started;
+    if (lead === undefined || !isHere(lead)) throw new Error('The first member of a room lives in this process.');
     this.lead = lead;
-    this.others = others;
+    this.others = rest.filter((member): member is ChildMember => !isHere(member));
+    this.members = started.map(({ address, id }) => ({ address, id }));
+    this.homes = homes;
+    this.#close = close;
   }
 
-  /** `launcher` starts the hosts of the lead. */
-  static async open(members: readonly RoomMember[], launcher: HostLauncher = nodeLauncher): Promise<TestRoom> {
+  static async open(members: readonly RoomMember[]): Promise<TestRoom> {
     const home = await mkdtemp(join(tmpdir(), 'roomful-room-'));
     const names = members.map((_, index) => `member-${index}`);
     const homes = names.map((name) => join(home, name));
-    const others: ChildMember[] = [];
-    let lead: Member | null = null;
+    const started: (Member | ChildMember)[] = [];
+    const close = async (): Promise<void> => {
+      await Promise.all(started.map((member) => (isHere(member) ? member.close() : member.stop())));
+      await rm(home, { recursive: true, force: true, maxRetries: 5 });
+    };
     try {
       await foundPool(join(home, 'pool'), homes);
       // One after the other: together they would only keep each other from the cores.
-      for (const [index, { memoryBytes, env = {} }] of members.entries()) {
+      for (const [index, { memoryBytes, env = {}, launcher }] of members.entries()) {
         const options = { home: homes[index] ?? home, name: names[index] ?? '', memoryBytes, threads: 1 };
-        if (index === 0) lead = await startMember({ ...options, launcher });
-        else others.push(await startChildMember({ ...options, env }));
+        const here = index === 0 || launcher !== undefined;
+        started.push(
+          here
+            ? await startMember({ ...options, launcher: launcher ?? nodeLauncher })
+            : await startChildMember({ ...options, env }),
+        );
       }
-      if (lead === null) throw new Error('A room has at least one member.');
-      return new TestRoom(home, homes, lead, others);
+      return new TestRoom(homes, started, close);
     } catch (cause) {
-      await leave(home, lead, others);
+      await close();
       throw cause;
     }
   }
 
   /** A room in which this model needs all of so many members. */
-  static async forModel(
-    modelPath: string,
-    members: number,
-    options: DemoShareOptions & { launcher?: HostLauncher } = {},
-  ): Promise<TestRoom> {
+  static async forModel(modelPath: string, members: number, options: DemoShareOptions = {}): Promise<TestRoom> {
     const shape = modelShape(await openModel(modelPath));
-    return TestRoom.open(sharesOf([shape], members, options), options.launcher);
-  }
-
-  /** All members, the lead first, as a ServeRequest lists them. */
-  get members(): ServeRequest['members'] {
-    return [this.lead, ...this.others].map(({ address, id }) => ({ address, id }));
+    return TestRoom.open(sharesOf([shape], members, options));
   }
 
   /** Serves a model with the lead as its coordinator, over all members or those that are named. */
@@ -88,14 +97,12 @@ export class TestRoom {
 
   /** Ends every member and removes what they wrote. */
   close(): Promise<void> {
-    return leave(this.#home, this.lead, this.others);
+    return this.#close();
   }
 }
 
-async function leave(home: string, lead: Member | null, others: readonly ChildMember[]): Promise<void> {
-  await lead?.close();
-  await Promise.all(others.map((other) => other.stop()));
-  await rm(home, { recursive: true, force: true, maxRetries: 5 });
+function isHere(member: Member | ChildMember): member is Member {
+  return 'models' in member;
 }
 
 /** Memory amounts with which every one of the models needs all members, where those of one need no more than the others. */
