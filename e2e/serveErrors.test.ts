@@ -1,6 +1,6 @@
 import { copyFile, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serveModel } from '../electron/cli/serveModel.ts';
 import type { ServeEvent, ServeRequest } from '../electron/pipeline/serveEvents.ts';
@@ -31,12 +31,12 @@ describe('a model that cannot be served', () => {
     return events;
   }
 
-  /** Every file of every member, and every process of the room. An epoch that was taken is taken for good. */
+  /** Every process of the room, and every file but what its members keep of their pool, as the epochs that they have seen. */
   async function remains(): Promise<{ files: string[]; processes: string[] }> {
     const entries = await Promise.all(
       room.homes.map((home) => readdir(home, { recursive: true, withFileTypes: true })),
     );
-    const files = entries.flat().filter((entry) => entry.isFile() && entry.name !== 'epoch');
+    const files = entries.flat().filter((entry) => entry.isFile() && basename(entry.parentPath) !== 'pool');
     const processes = processTree(process.pid).map(({ pid, command }) => `${pid} ${command}`);
     return { files: files.map(({ parentPath, name }) => join(parentPath, name)), processes };
   }

@@ -22,6 +22,8 @@ describe('a stage host that dies in mid-answer', () => {
   let folder: string;
   let room: TestRoom;
   let modelPath: string;
+  /** Its id. */
+  let model: string;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'roomful-lost-'));
@@ -40,7 +42,7 @@ describe('a stage host that dies in mid-answer', () => {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
-        model: room.lead.models.list()[0]?.id,
+        model,
         temperature: 0,
         messages: [{ role: 'user', content: 'Talk to me.' }],
         ...fields,
@@ -64,7 +66,7 @@ describe('a stage host that dies in mid-answer', () => {
     const response = await fetch(`${room.lead.gateway}/api/stop`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: JSON.stringify({ model: room.lead.models.list()[0]?.id }),
+      body: JSON.stringify({ model }),
     });
     return response.status;
   }
@@ -77,8 +79,9 @@ describe('a stage host that dies in mid-answer', () => {
     'of %s on %s ends the answer with a typed error, and the model can be served again',
     async (...victim) => {
       const [signal, , member] = victim;
-      const { placement } = await room.serve({ modelPath });
-      expect(placement).toHaveLength(3);
+      const serving = await room.serve({ modelPath });
+      expect(serving.placement).toHaveLength(3);
+      model = serving.id;
       const host = stageHostsOf(memberPids()[member] ?? 0)[0];
       if (host === undefined) throw new Error('no stage host');
 
@@ -100,10 +103,21 @@ describe('a stage host that dies in mid-answer', () => {
         expect(errorSchema.parse(await refused.json()).error.message).toBe(message);
       }
       expect(await stop()).toBe(200);
+      expect((await ask()).status).toBe(404);
       await room.serve({ modelPath });
       expect((await ask({ max_tokens: 3 })).status).toBe(200);
       expect(await stop()).toBe(200);
     },
     120_000,
   );
+
+  it('leaves a model that can be served anew without being stopped', async () => {
+    const { id } = await room.serve({ modelPath });
+    model = id;
+    for (const host of memberPids().flatMap(stageHostsOf)) process.kill(host.pid, 'SIGKILL');
+    await eventually(async () => expect((await ask()).status).toBe(503));
+    expect(room.lead.models.list()).toEqual([]);
+    await room.serve({ modelPath });
+    expect((await ask({ max_tokens: 3 })).status).toBe(200);
+  }, 120_000);
 });
