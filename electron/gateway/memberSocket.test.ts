@@ -188,3 +188,24 @@ test.each([
 test('a window that was never built is one plain line', async () => {
   await expect(readRendererFiles(join(folder, 'nowhere'))).rejects.toThrow('npm run build');
 });
+
+test.each(['h2c', 'TLS/1.0', 'nonsense'])('a request that offers to upgrade to %s keeps its body', async (protocol) => {
+  const body = JSON.stringify({ model: 'nobody', messages: [{ role: 'user', content: 'hi'.repeat(50_000) }] });
+  for (const framing of [{ 'content-length': Buffer.byteLength(body) }, { 'transfer-encoding': 'chunked' }]) {
+    const answer = await rawHttp(port, {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: {
+        host: `127.0.0.1:${port}`,
+        connection: 'Upgrade, HTTP2-Settings',
+        upgrade: protocol,
+        'http2-settings': 'AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA',
+        'content-type': 'application/json',
+        ...framing,
+      },
+      body,
+    });
+    expect(answer.status, answer.text).toBe(404);
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'model_not_found' } });
+  }
+});

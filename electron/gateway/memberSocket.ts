@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from './gatewayError.ts';
 import { carriesToken } from './http/accessGuard.ts';
+import { ignoreOtherUpgrades } from './http/ignoreOtherUpgrades.ts';
 import type { MemberApi } from './memberApi.ts';
 import { parseBody } from './parseBody.ts';
 import type { RendererFile } from './window/rendererFiles.ts';
@@ -51,6 +52,7 @@ export function serveWindow(app: FastifyInstance, { api, files, access, localTok
     if (raw.headers.upgrade !== undefined) raw.socket.destroy();
   });
   app.register(fastifyWebsocket, { options: { maxPayload: MAX_MESSAGE_BYTES } });
+  app.addHook('onReady', async () => ignoreOtherUpgrades(app.server));
   app.register(async (scope) => {
     scope.get(
       '/window/socket',

@@ -8,37 +8,48 @@ const LONGEST_RETRY_MS = 5_000;
 export function openSocketPipe(events: PipeEvents): MemberPipe {
   let socket: WebSocket | null = null;
   let retryMs = FIRST_RETRY_MS;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  /** Counts the attempts: what an earlier one still tells is of no interest. */
+  let attempt = 0;
 
-  async function open(): Promise<void> {
+  async function open(mine: number): Promise<void> {
     const answer = await signIn();
+    if (mine !== attempt) return;
     if (answer === 'locked') {
       events.onLocked();
       return;
     }
     if (answer === 'unreachable') {
-      lost();
+      lost(mine);
       return;
     }
     const address = new URL('/window/socket', window.location.href);
     address.protocol = address.protocol.replace('http', 'ws');
     socket = new WebSocket(address);
     socket.addEventListener('open', () => {
+      if (mine !== attempt) return;
       retryMs = FIRST_RETRY_MS;
       events.onOpen();
     });
-    socket.addEventListener('message', ({ data }) => events.onMessage(JSON.parse(String(data))));
-    socket.addEventListener('close', lost);
+    socket.addEventListener('message', ({ data }) => {
+      if (mine === attempt) events.onMessage(JSON.parse(String(data)));
+    });
+    socket.addEventListener('close', () => lost(mine));
   }
 
-  function lost(): void {
+  function lost(mine: number): void {
+    if (mine !== attempt) return;
     socket = null;
     events.onLost();
-    setTimeout(start, retryMs);
+    timer = setTimeout(start, retryMs);
     retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
   }
 
   function start(): void {
-    open().catch(lost);
+    clearTimeout(timer);
+    attempt += 1;
+    const mine = attempt;
+    open(mine).catch(() => lost(mine));
   }
 
   start();
