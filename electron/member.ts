@@ -1,4 +1,5 @@
 import { mkdir, rm } from 'node:fs/promises';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { createGateway } from './gateway/createGateway.ts';
@@ -17,9 +18,10 @@ import { StageService } from './pipeline/stageService.ts';
 import { EpochFences } from './pool/epochFences.ts';
 import { OwnTerm } from './pool/ownTerm.ts';
 import { PoolMember } from './pool/poolMember.ts';
+import { cardOf } from './pool/profile/cardOf.ts';
+import { MemberProfile } from './pool/profile/memberProfile.ts';
 import { formatAddress, parseAddress } from './pool/socketAddress.ts';
 import { guardServer } from './pool/trust/guardServer.ts';
-import type { Device } from './stage/engineClient.ts';
 import { EngineKeeper } from './stage/engineKeeper.ts';
 import type { HostLauncher } from './stage/hostLauncher.ts';
 import { notingLauncher, reapLeftovers } from './stage/hostLeftovers.ts';
@@ -34,8 +36,8 @@ export interface MemberOptions {
   /** Data folder. */
   home: string;
   name: string;
-  /** Bytes of memory that this member shares. */
-  memoryBytes: number;
+  /** Bytes of memory that this member shares; where left out what is free, or on loopback half of the memory. */
+  memoryBytes?: number;
   /** Threads of each stage. */
   threads: number;
   /** Starts the processes that load native code. */
@@ -75,7 +77,7 @@ export interface Member {
 
 /** Starts a member: control plane, gateway, engine host. Rejects with one plain line, and then nothing is left running. */
 export async function startMember(options: MemberOptions): Promise<Member> {
-  const { home, threads, memoryBytes } = options;
+  const { home, threads, memoryBytes = Math.floor(totalmem() / 2) } = options;
   await mkdir(home, { recursive: true, mode: 0o700 });
   const logFile = join(home, 'roomful.log');
   const log = pino({ level: 'info' }, pino.destination({ dest: logFile, sync: false, mode: 0o600 }));
@@ -93,25 +95,43 @@ export async function startMember(options: MemberOptions): Promise<Member> {
   try {
     const engine = await EngineKeeper.start(launcher, (error) => log.error({ err: error }, 'the engine host is gone'));
     closers.push(() => engine.close());
-    const { backend, devices } = await computingOn(engine);
+    const backend = await computingBackend(engine);
+    const warn = (cause: unknown): void => log.warn({ err: cause }, 'something is wrong with what this machine shares');
+    // A member that nobody finds tells nobody of its machine, and its sizes are given.
+    const profile =
+      options.lan === undefined
+        ? null
+        : await MemberProfile.start({
+            home,
+            launcher,
+            threads,
+            build,
+            memoryBytes: options.memoryBytes,
+            isServing: () => stages.isRunning,
+            onProblem: warn,
+          });
+    if (profile !== null) {
+      const refresh = setInterval(() => void profile.refresh().catch(warn), REFRESH_PROFILE_MS);
+      closers.push(() => {
+        clearInterval(refresh);
+        return profile.close();
+      });
+    }
+    // An order for a paused member is planned for no memory at all, which is written as the least there can be.
+    const shareBytes = (): number => (profile === null ? memoryBytes : Math.max(1, cardOf(profile.current).shareBytes));
     const changed = new Set<() => void>();
     const pool = await PoolMember.open({
       home,
       name: options.name,
       lan: options.lan ?? null,
       card: { build, wireVersion: WIRE_VERSION, shareBytes: memoryBytes, pinned: false, abstains: false },
-      devices: devices.map(({ name, description, backend, totalBytes, freeBytes }) => ({
-        name,
-        description,
-        backend,
-        totalBytes,
-        freeBytes,
-      })),
+      profile,
       onChange: () => {
         for (const listener of [...changed]) listener();
       },
       onProblem: (cause) => log.warn({ err: cause }, 'something is wrong with the pool'),
     });
+    // Should the control plane not start; otherwise it is closed before that.
     closers.push(() => pool.close());
     const { trust } = pool;
     const fences = new EpochFences(home, trust);
@@ -141,7 +161,7 @@ export async function startMember(options: MemberOptions): Promise<Member> {
         build,
         member: trust.self.id,
         name: trust.self.name,
-        shareBytes: memoryBytes,
+        shareBytes: shareBytes(),
         backend,
       }),
       runStage: (order, { emit, signal }) => stages.run(order, emit, signal),
@@ -157,6 +177,7 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     closers.push(
       () => stages.settled(),
       () => server.close(),
+      () => pool.close(),
     );
     guardServer(trust, server);
     const port = parseAddress(server.address)?.port ?? 0;
@@ -267,13 +288,14 @@ export async function startMember(options: MemberOptions): Promise<Member> {
 }
 
 /** What the engine host really computes on: a variant for cards counts as the CPU where it has found no card. */
-async function computingOn(engine: EngineKeeper): Promise<{ backend: Backend; devices: Device[] }> {
+async function computingBackend(engine: EngineKeeper): Promise<Backend> {
   const host = await engine.current();
   const devices = await host.devices();
-  const onCard = devices.some(({ kind }) => kind === 'gpu' || kind === 'integrated');
-  return { backend: onCard ? host.backend : 'cpu', devices };
+  return devices.some(({ kind }) => kind === 'gpu' || kind === 'integrated') ? host.backend : 'cpu';
 }
 
 /** More layers than any model has: all of a stage goes to the device. */
 const ALL_LAYERS = 999;
+/** Between looks at what is free. */
+const REFRESH_PROFILE_MS = 5 * 60_000;
 const LOOPBACK = '127.0.0.1';

@@ -1,6 +1,13 @@
 import { text } from 'node:stream/consumers';
 import { Command, InvalidArgumentError } from 'commander';
-import type { DoctorReport, MemberMethod, MethodParams, MethodResult, PoolStatus } from '../gateway/memberApi.ts';
+import type {
+  DoctorReport,
+  MemberMethod,
+  MethodParams,
+  MethodResult,
+  PoolMemberDetail,
+  PoolStatus,
+} from '../gateway/memberApi.ts';
 import { formatBytes } from '../planner/formatBytes.ts';
 import { askMember, callMember } from './callMember.ts';
 import { homeOf, homeOption } from './homeOption.ts';
@@ -55,6 +62,12 @@ export function poolCommands(): Command[] {
       .action(async (name: string, options: CommonOptions) => {
         await tell(options, 'rename', { name }, ({ self }) => `This machine is called ${self.name}.`);
       }),
+    asking('pause', 'share nothing until `roomful resume`').action(async (options: CommonOptions) => {
+      await tell(options, 'pause', {}, () => 'This machine shares nothing.');
+    }),
+    asking('resume', 'share again').action(async (options: CommonOptions) => {
+      await tell(options, 'resume', {}, () => 'This machine shares again, unless its battery, heat or owner forbid.');
+    }),
     asking('promote', 'let a member invite and remove others too')
       .argument('<member>', 'its name or id')
       .action(async (member: string, options: CommonOptions) => {
@@ -88,20 +101,18 @@ async function tell<M extends MemberMethod>(
 
 async function showMembers(options: CommonOptions & { watch?: boolean }): Promise<void> {
   const home = homeOf(options);
-  const show = ({ members }: PoolStatus, coordinator: string | null): void => {
-    process.stdout.write(`${options.json ? JSON.stringify(members) : membersTable(members, coordinator)}\n`);
+  const show = (members: PoolMemberDetail[]): void => {
+    process.stdout.write(`${options.json ? JSON.stringify(members) : membersTable(members)}\n`);
   };
   if (!options.watch) {
-    const status = await callMember(home, 'status', {});
-    show(status, status.coordinator);
+    show(await callMember(home, 'members', {}));
     return;
   }
   const response = await askMember(home, '/api/watch');
   if (response.body === null) throw new Error('The member has nothing to say.');
   for await (const line of readLines(response.body)) {
-    const status = JSON.parse(line) as PoolStatus;
     if (!options.json) process.stdout.write(`\n${new Date().toLocaleTimeString()}\n`);
-    show(status, status.coordinator);
+    show(JSON.parse(line) as PoolMemberDetail[]);
   }
   throw new Error('The member has ended.');
 }
@@ -111,19 +122,36 @@ function statusText({ self, pool, coordinator, epoch, members, pipelines }: Pool
   const lead = leader === undefined ? 'nobody leads' : `${leader.name} leads, epoch ${epoch?.counter}`;
   const heading = pool === null ? `${self.name} is in no pool.` : `${self.name} in the pool ${pool.name}; ${lead}.`;
   const serving = pipelines.map(({ modelId, hops }) => `${modelId} is served over ${hops} hops.`);
-  return [heading, '', membersTable(members, coordinator), ...serving].join('\n');
-}
-
-function membersTable(members: PoolStatus['members'], coordinator: string | null): string {
-  const rows = members.map(({ id, name, state, self, admin, address, shareBytes, reject }) => [
+  const rows = members.map(({ name, state, address, shareBytes, reject }) => [
     name,
     state,
     address ?? '',
     formatBytes(shareBytes),
-    [self && 'this machine', admin && 'admin', id === coordinator && 'leads', reject?.kind].filter(Boolean).join(', '),
+    reject?.kind ?? '',
+  ]);
+  return [heading, '', textTable(['member', 'state', 'address', 'shares', ''], rows), ...serving].join('\n');
+}
+
+function membersTable(members: PoolMemberDetail[]): string {
+  const rows = members.map(({ id, name, state, self, admin, leads, address, shareBytes, reject, paused, link }) => [
+    name,
+    state,
+    address ?? '',
+    formatBytes(shareBytes),
+    link === null ? '' : `${link.rttMs.toFixed(1)} ms`,
+    link === null ? '' : `${formatBytes(link.bytesPerSecond)}/s`,
+    [
+      self && 'this machine',
+      admin && 'admin',
+      leads && 'leads',
+      paused.length > 0 && `paused (${paused.join(', ')})`,
+      reject?.kind,
+    ]
+      .filter(Boolean)
+      .join(', '),
     id.slice(0, 12),
   ]);
-  return textTable(['member', 'state', 'address', 'shares', '', 'id'], rows);
+  return textTable(['member', 'state', 'address', 'shares', 'round trip', 'throughput', '', 'id'], rows);
 }
 
 function doctorText(report: DoctorReport): string {

@@ -1,4 +1,4 @@
-import { availableParallelism, hostname, totalmem } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { startMember } from '../member.ts';
@@ -42,7 +42,7 @@ async function runUp(options: UpOptions): Promise<void> {
   const member = await startMember({
     home,
     name: options.name ?? hostname(),
-    memoryBytes: options.memory ?? Math.floor(totalmem() / 2),
+    ...(options.memory !== undefined && { memoryBytes: options.memory }),
     threads: availableParallelism(),
     launcher: nodeLauncher,
     lan: { multicast: options.mdns },

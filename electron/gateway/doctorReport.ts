@@ -29,6 +29,7 @@ export async function doctorReport({
     problems: problemsOf(pool, status),
     versions: { build, wireVersion, node: process.version, platform: `${process.platform} ${process.arch}` },
     status,
+    members: pool.members(),
     roster:
       place === null
         ? null

@@ -35,12 +35,20 @@ export interface MemberState {
   endpoint: string;
 }
 
+/** Sizes in bytes, bandwidth in bytes per second. */
 export interface PoolDevice {
+  /** As ggml calls it: `CUDA0`, `CPU`. */
   name: string;
   description: string;
   backend: string;
+  pciAddress: string | null;
+  deviceClass: 'gpu' | 'unified' | 'cpu';
   totalBytes: number;
   freeBytes: number;
+  /** Whether stages compute on it. */
+  shares: boolean;
+  /** Null until it has been measured. */
+  bandwidth: number | null;
 }
 
 /** A member of the pool, as this one sees it. */
@@ -49,8 +57,6 @@ export interface PoolMemberStatus {
   name: string;
   state: 'alive' | 'suspect' | 'lost' | 'left';
   self: boolean;
-  /** Whether it may invite and remove. */
-  admin: boolean;
   /** `host:port` of its control plane; null where none is known. */
   address: string | null;
   shareBytes: number;
@@ -62,6 +68,18 @@ export interface PoolMemberStatus {
     | { kind: 'BuildMismatch'; expected: string; found: string }
     | { kind: 'WireMismatch'; expected: number; found: number }
     | null;
+}
+
+/** What `roomful members` lists of each. */
+export interface PoolMemberDetail extends PoolMemberStatus {
+  /** Whether it may invite and remove. */
+  admin: boolean;
+  /** Whether it leads the pool. */
+  leads: boolean;
+  /** Why it shares nothing now: `owner`, `battery`, `heat`, `gpu`; empty while it shares. */
+  paused: string[];
+  /** Round trip in ms and throughput in bytes per second; null of this member, and before they are measured. */
+  link: { rttMs: number; bytesPerSecond: number; measuredAt: number } | null;
 }
 
 /** What `roomful status --json` prints. */
@@ -83,6 +101,7 @@ export interface DoctorReport {
   problems: string[];
   versions: { build: string; wireVersion: number; node: string; platform: string };
   status: PoolStatus;
+  members: PoolMemberDetail[];
   roster: { version: number; admin: boolean; certificateUntilMs: number } | null;
   removed: { poolName: string; atMs: number } | null;
   network: {
@@ -102,6 +121,7 @@ export interface MemberMethods {
   /** The state now. */
   state: { params: NoParams; result: MemberState };
   status: { params: NoParams; result: PoolStatus };
+  members: { params: NoParams; result: PoolMemberDetail[] };
   /** Makes a pool of which this machine is the first member and admin. */
   create: { params: { name: string }; result: PoolStatus };
   /** A token that lets one machine in, for 10 minutes where `ttlMs` is left out. */
@@ -114,6 +134,9 @@ export interface MemberMethods {
   /** Names this machine. */
   rename: { params: { name: string }; result: PoolStatus };
   renamePool: { params: { name: string }; result: PoolStatus };
+  /** Shares nothing until `resume`, also after a restart. */
+  pause: { params: NoParams; result: PoolStatus };
+  resume: { params: NoParams; result: PoolStatus };
   /** Makes a member an admin too. */
   promote: { params: { member: string }; result: PoolStatus };
   /** The pool's key, encrypted with a passphrase. */
@@ -146,6 +169,9 @@ const text = z.string().min(1).max(1000);
 export const methodParamSchemas = {
   state: z.strictObject({}),
   status: z.strictObject({}),
+  members: z.strictObject({}),
+  pause: z.strictObject({}),
+  resume: z.strictObject({}),
   create: z.strictObject({ name: text }),
   invite: z.strictObject({ ttlMs: z.int().positive().optional() }),
   join: z.strictObject({ token: z.string().min(1).max(10_000) }),

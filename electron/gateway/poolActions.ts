@@ -20,7 +20,9 @@ export function poolActions(options: PoolActionsOptions): Omit<MemberActions, 's
       pool: trust.pool === null ? null : { id, name },
       coordinator: pool.coordinator(),
       epoch: pool.epoch(),
-      members: pool.members(),
+      members: pool
+        .members()
+        .map(({ admin: _admin, leads: _leads, paused: _paused, link: _link, ...member }) => member),
       pipelines: pipelines(),
     };
   };
@@ -30,6 +32,7 @@ export function poolActions(options: PoolActionsOptions): Omit<MemberActions, 's
   };
   return {
     status,
+    members: async () => pool.members(),
     create: ({ name }) => after(pool.create(name)),
     invite: ({ ttlMs }) => pool.trust.invite(ttlMs === undefined ? {} : { ttlMs }),
     join: ({ token }) => after(pool.join(token)),
@@ -37,6 +40,8 @@ export function poolActions(options: PoolActionsOptions): Omit<MemberActions, 's
     remove: async ({ member }) => ({ removed: await pool.trust.remove(memberCalled(pool, member)) }),
     rename: ({ name }) => after(pool.rename(name)),
     renamePool: ({ name }) => after(pool.trust.renamePool(name)),
+    pause: () => after(pool.pause(true)),
+    resume: () => after(pool.pause(false)),
     promote: async ({ member }) => after(pool.trust.promote(memberCalled(pool, member))),
     exportAuthority: async ({ passphrase }) => ({ text: await pool.trust.exportAuthority(passphrase) }),
     importAuthority: ({ text, passphrase }) => after(pool.importAuthority(text, passphrase)),

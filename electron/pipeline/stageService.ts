@@ -86,6 +86,11 @@ export class StageService {
     }
   }
 
+  /** Whether a stage is here, or is coming up or going. */
+  get isRunning(): boolean {
+    return this.#ending.size > 0;
+  }
+
   /** Resolves when every stage is gone; their callers must have cancelled. */
   async settled(): Promise<void> {
     await Promise.all(this.#ending);

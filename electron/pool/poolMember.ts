@@ -1,12 +1,15 @@
-import type { IntroducedDevice } from '../wire/generated/roomful/v1/introduction.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import { introductionService } from '../wire/introductionService.ts';
+import { ProfileServer } from '../wire/profileServer.ts';
 import type { ServedService } from '../wire/wireServer.ts';
 import { cardReader } from './discovery/cardTraits.ts';
 import { judgeMulticast, type MulticastVerdict } from './discovery/multicastCheck.ts';
 import type { NetworkCards } from './discovery/networkCard.ts';
 import { hostsOf, PoolSession, type PoolSessionOptions } from './poolSession.ts';
 import { type MemberStatus, memberStatuses } from './poolStatus.ts';
+import { cardOf } from './profile/cardOf.ts';
+import type { MemberProfile } from './profile/memberProfile.ts';
+import { profileMessage } from './profile/profileMessage.ts';
 import { formatAddress } from './socketAddress.ts';
 import { PoolTrust } from './trust/poolTrust.ts';
 import type { TrustEvent } from './trust/trustEvents.ts';
@@ -16,8 +19,8 @@ export interface PoolMemberOptions extends Pick<PoolSessionOptions, 'home' | 'ca
   name: string;
   /** Null for a member that nobody need find: it stays on loopback, beats no heart, and has only a roster. */
   lan: { multicast: boolean } | null;
-  /** The devices of this machine. */
-  devices: readonly IntroducedDevice[];
+  /** What this machine has to share; null where nobody is told. */
+  profile: MemberProfile | null;
   /** Told after every change of what this class answers. */
   onChange: () => void;
 }
@@ -33,15 +36,26 @@ export class PoolMember {
   readonly #options: PoolMemberOptions;
   readonly #readCards = cardReader();
   #cards: NetworkCards;
+  #profiles: ProfileServer | null = null;
   #controlPort = 0;
   #session: PoolSession | null = null;
   #changing: Promise<void> = Promise.resolve();
-  #closed = false;
+  #closing: Promise<void> | null = null;
 
   private constructor(trust: PoolTrust, options: PoolMemberOptions, cards: NetworkCards) {
     this.trust = trust;
     this.#options = options;
     this.#cards = cards;
+    const { profile } = options;
+    if (profile === null) return;
+    this.#profiles = new ProfileServer({
+      current: () => profileMessage(profile.current),
+      onChange: (listener) => profile.onChange(listener),
+    });
+    profile.onChange((current) => {
+      this.#session?.setCard(cardOf(current));
+      options.onChange();
+    });
   }
 
   /** Reads the data folder. Throws PoolError('DamagedFile'). */
@@ -69,11 +83,9 @@ export class PoolMember {
 
   /** What other members may ask; for the control plane's list. */
   get services(): ServedService[] {
-    const introduce = async () => ({
-      heartbeatPort: this.#session?.heartbeatPort ?? 0,
-      devices: [...this.#options.devices],
-    });
-    return [this.trust.service, introductionService(introduce)];
+    const introduce = async () => ({ heartbeatPort: this.#session?.heartbeatPort ?? 0 });
+    const profiles = this.#profiles === null ? [] : [this.#profiles.service];
+    return [this.trust.service, introductionService(introduce), ...profiles];
   }
 
   get session(): PoolSession | null {
@@ -131,6 +143,11 @@ export class PoolMember {
     this.#options.onChange();
   }
 
+  /** Shares nothing until told otherwise, also after a restart. */
+  async pause(paused: boolean): Promise<void> {
+    await this.#options.profile?.change({ paused });
+  }
+
   /** Id of the member that leads; null in no pool, and while nobody does. */
   coordinator(): string | null {
     return this.#session?.view.coordinator ?? null;
@@ -142,15 +159,16 @@ export class PoolMember {
 
   /** Everyone in the pool as this member sees them; itself alone in none. */
   members(): MemberStatus[] {
-    const { card, devices } = this.#options;
     const session = this.#session;
     return memberStatuses({
       roster: this.trust.members,
-      self: { ...this.trust.self, card, address: this.addresses()[0] ?? null, devices },
+      self: { ...this.trust.self, card: this.#card(), address: this.addresses()[0] ?? null },
       presences: session?.view.members ?? [],
       coordinator: this.coordinator(),
       addressOf: (id) => session?.addressOf(id) ?? null,
-      devicesOf: (id) => session?.devicesOf(id) ?? [],
+      profileOf: (id) =>
+        id === this.trust.self.id ? (this.#options.profile?.current ?? null) : (session?.profileOf(id) ?? null),
+      linkTo: (id) => session?.linkTo(id) ?? null,
     });
   }
 
@@ -170,11 +188,21 @@ export class PoolMember {
     return this.#cards;
   }
 
-  /** Leaves with a goodbye; the others wait for its return. */
-  async close(): Promise<void> {
-    this.#closed = true;
+  /** Ends with a goodbye; the others wait for its return. To be called before the control plane is closed. */
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    this.#profiles?.close();
     await this.#restart({ goodbye: true });
     await this.trust.close();
+  }
+
+  #card(): PoolSessionOptions['card'] {
+    const { card, profile } = this.#options;
+    return profile === null ? card : { ...card, ...cardOf(profile.current) };
   }
 
   #follow(event: TrustEvent): void {
@@ -188,7 +216,7 @@ export class PoolMember {
         this.#session?.renewTls();
         break;
       case 'RosterChanged':
-        this.#session?.followRoster(event);
+        this.#session?.followRoster();
         break;
       case 'MemberJoined':
         this.#session?.told(event.member, event.addresses);
@@ -202,15 +230,15 @@ export class PoolMember {
       const before = this.#session;
       this.#session = null;
       await before?.stop(how);
-      const { lan, home, card, onProblem } = this.#options;
-      if (lan !== null && this.trust.pool !== null && !this.#closed) {
+      const { lan, home, onProblem } = this.#options;
+      if (lan !== null && this.trust.pool !== null && this.#closing === null) {
         this.#session = await PoolSession.start({
           trust: this.trust,
           home,
           host: this.listenHost,
           controlPort: this.#controlPort,
           multicast: lan.multicast,
-          card,
+          card: this.#card(),
           readCards: async () => {
             this.#cards = await this.#readCards();
             return this.#cards;
@@ -219,6 +247,8 @@ export class PoolMember {
           onProblem,
         });
       }
+      // What changed while the session began.
+      this.#session?.followRoster();
       this.#options.onChange();
     };
     const changing = this.#changing.then(change, change);

@@ -1,7 +1,9 @@
 import { askIntroduction } from '../wire/askIntroduction.ts';
-import type { IntroducedDevice } from '../wire/generated/roomful/v1/introduction.ts';
+import { probePeer } from '../wire/probePeer.ts';
+import { watchProfile } from '../wire/watchProfile.ts';
 import { WireError } from '../wire/wireError.ts';
 import { NoAddressAnswered } from './addressRace.ts';
+import { systemClock } from './clock.ts';
 import { announcedAddresses } from './discovery/announcement.ts';
 import { Discovery } from './discovery/discovery.ts';
 import type { NetworkCards } from './discovery/networkCard.ts';
@@ -9,6 +11,9 @@ import { Membership } from './membership.ts';
 import type { MembershipView } from './membershipView.ts';
 import { PeerRoutes } from './peerRoutes.ts';
 import type { MemberCard } from './presenceRecord.ts';
+import { type MeasuredLink, PeerLinks } from './profile/peerLinks.ts';
+import type { Profile } from './profile/profile.ts';
+import { parseProfile } from './profile/profileMessage.ts';
 import { formatAddress, parseAddress } from './socketAddress.ts';
 import type { PoolTrust } from './trust/poolTrust.ts';
 import type { ReachablePeer } from './trust/trustPeers.ts';
@@ -40,10 +45,15 @@ export class PoolSession {
   readonly #options: PoolSessionOptions;
   readonly #routes: PeerRoutes;
   readonly #membership: Membership;
-  readonly #devices = new Map<string, readonly IntroducedDevice[]>();
+  readonly #links: PeerLinks;
+  readonly #profiles = new Map<string, Profile>();
+  /** Ends the watch on the profile of each member that is watched. */
+  readonly #watches = new Map<string, AbortController>();
   /** Of each member the start that was met, see MemberPresence; 0 for one that was met before it was heard of. */
   readonly #met = new Map<string, number>();
   readonly #meeting = new Set<string>();
+  /** Ids of the others of the roster that was taken over last. */
+  #peers: ReadonlySet<string>;
   #discovery: Discovery | null = null;
   #cards: NetworkCards;
   #view: MembershipView;
@@ -51,7 +61,12 @@ export class PoolSession {
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
 
-  private constructor(options: PoolSessionOptions, membership: Membership, cards: NetworkCards) {
+  private constructor(
+    options: PoolSessionOptions,
+    parts: { membership: Membership; cards: NetworkCards; peers: ReadonlySet<string> },
+  ) {
+    const { membership, cards, peers } = parts;
+    this.#peers = peers;
     this.#options = options;
     this.#membership = membership;
     this.#view = membership.view;
@@ -60,7 +75,18 @@ export class PoolSession {
     this.#routes = new PeerRoutes({
       tls: () => trust.tls,
       cards: () => this.#cards.usable,
-      onPinned: (member) => this.#inBackground(this.#meet(member)),
+      onPinned: (member) => {
+        this.#links.refresh(member);
+        this.#inBackground(this.#meet(member));
+      },
+    });
+    this.#links = new PeerLinks({
+      probe: async (member, signal) =>
+        probePeer({ member, address: await this.#routes.reach(member), tls: trust.tls }, signal),
+      clock: systemClock,
+      onChange: () => options.onChange(),
+      // Membership says who is lost; a probe is made again.
+      onProblem: () => {},
     });
   }
 
@@ -68,6 +94,7 @@ export class PoolSession {
   static async start(options: PoolSessionOptions): Promise<PoolSession> {
     const { trust, home, host, controlPort, card, readCards, onProblem } = options;
     const cards = await readCards();
+    const peers = new Set(othersIn(trust));
     let session: PoolSession | null = null;
     const membership = await Membership.start({
       home,
@@ -82,11 +109,11 @@ export class PoolSession {
         controlPort,
         rosterVersion: trust.pool?.version ?? 0,
       },
-      peers: new Map(othersIn(trust).map((id) => [id, []])),
+      peers: new Map([...peers].map((id) => [id, []])),
       onTwin: (addresses) => session?.checkTwin(addresses),
       onTrouble: (message) => onProblem(new Error(message)),
     });
-    session = new PoolSession(options, membership, cards);
+    session = new PoolSession(options, { membership, cards, peers });
     await session.#start();
     return session;
   }
@@ -113,8 +140,14 @@ export class PoolSession {
     return host === undefined ? null : formatAddress({ host, port: presence.card.controlPort });
   }
 
-  devicesOf(member: string): readonly IntroducedDevice[] {
-    return this.#devices.get(member) ?? [];
+  /** What a member said of its machine last; null before it has. */
+  profileOf(member: string): Profile | null {
+    return this.#profiles.get(member) ?? null;
+  }
+
+  /** How far away a member is; null before that is measured. */
+  linkTo(member: string): MeasuredLink | null {
+    return this.#links.links().get(member) ?? null;
   }
 
   /** The others that are there now. */
@@ -131,16 +164,13 @@ export class PoolSession {
     this.#routes.sayAddresses(member, 'told', addresses);
   }
 
-  /** The roster has changed. */
-  followRoster({ come, gone }: { come: readonly string[]; gone: readonly string[] }): void {
+  /** Takes over who is in the pool now. */
+  followRoster(): void {
     const { trust } = this.#options;
-    for (const id of come) if (id !== trust.self.id) this.#membership.addPeer(id, []);
-    for (const id of gone) {
-      this.#membership.removePeer(id);
-      this.#routes.forget(id);
-      this.#devices.delete(id);
-      this.#met.delete(id);
-    }
+    const others = new Set(othersIn(trust));
+    for (const id of others) if (!this.#peers.has(id)) this.#membership.addPeer(id, []);
+    for (const id of this.#peers) if (!others.has(id)) this.#forget(id);
+    this.#peers = others;
     this.#membership.setCard({ rosterVersion: trust.pool?.version ?? 0, name: trust.self.name });
     this.#discovery?.look();
   }
@@ -176,6 +206,8 @@ export class PoolSession {
     this.#stopped = true;
     clearInterval(this.#timer);
     this.#routes.close();
+    this.#links.close();
+    for (const watch of this.#watches.values()) watch.abort();
     await Promise.all([this.#discovery?.stop(), goodbye ? this.#membership.leave() : this.#membership.stop()]);
   }
 
@@ -209,6 +241,7 @@ export class PoolSession {
       if (isGone ? before.get(id) !== state : (this.#met.get(id) ?? incarnation) !== incarnation) this.#routes.died(id);
       if (!isGone && this.#met.get(id) !== incarnation) this.#inBackground(this.#meet(id));
     }
+    this.#links.set(this.peers().map(({ id }) => id));
     this.#options.onChange();
   }
 
@@ -237,10 +270,10 @@ export class PoolSession {
       const { trust } = this.#options;
       const address = await this.#routes.reach(member);
       await trust.syncWith({ id: member, address });
-      const { heartbeatPort, devices } = await askIntroduction({ address, member, tls: trust.tls });
+      const { heartbeatPort } = await askIntroduction({ address, member, tls: trust.tls });
       const host = parseAddress(address)?.host;
       if (this.#stopped || host === undefined || !this.#isPeer(member)) return;
-      this.#devices.set(member, devices);
+      this.#inBackground(this.#watch(member, address));
       this.#met.set(member, this.#view.members.find(({ id }) => id === member)?.incarnation ?? 0);
       if (heartbeatPort > 0) this.#membership.addPeer(member, [formatAddress({ host, port: heartbeatPort })]);
       this.#options.onChange();
@@ -250,6 +283,35 @@ export class PoolSession {
     } finally {
       this.#meeting.delete(member);
     }
+  }
+
+  /** Follows what a member says of its machine, until it is gone; then it is met again. */
+  async #watch(member: string, address: string): Promise<void> {
+    this.#watches.get(member)?.abort();
+    const watch = new AbortController();
+    this.#watches.set(member, watch);
+    const { trust, onChange } = this.#options;
+    try {
+      for await (const message of watchProfile({ member, address, tls: trust.tls }, watch.signal)) {
+        this.#profiles.set(member, parseProfile(message));
+        onChange();
+      }
+    } catch (cause) {
+      if (!watch.signal.aborted) ignoreAbsent(cause);
+    } finally {
+      if (this.#watches.get(member) === watch) {
+        this.#watches.delete(member);
+        this.#met.delete(member);
+      }
+    }
+  }
+
+  #forget(member: string): void {
+    this.#membership.removePeer(member);
+    this.#routes.forget(member);
+    this.#watches.get(member)?.abort();
+    this.#profiles.delete(member);
+    this.#met.delete(member);
   }
 
   #isPeer(id: string): boolean {

@@ -1,6 +1,7 @@
-import type { IntroducedDevice } from '../wire/generated/roomful/v1/introduction.ts';
 import type { Liveness, MemberPresence } from './membershipView.ts';
 import type { MemberCard } from './presenceRecord.ts';
+import type { MeasuredLink } from './profile/peerLinks.ts';
+import type { DeviceFacts, PauseReason, Profile } from './profile/profile.ts';
 import type { RosterMember } from './trust/poolTrust.ts';
 
 /** Why a member takes no part in what the others serve together. */
@@ -18,10 +19,16 @@ export interface MemberStatus {
   /** `host:port` of its control plane; null where none is known. */
   address: string | null;
   shareBytes: number;
-  devices: IntroducedDevice[];
+  devices: DeviceFacts[];
   /** Commit of llama.cpp; null before it was heard of. */
   build: string | null;
   reject: MemberReject | null;
+  /** Whether it leads the pool. */
+  leads: boolean;
+  /** Why it shares nothing now; empty while it shares. */
+  paused: PauseReason[];
+  /** How far away it is; null of this member, and before it is measured. */
+  link: MeasuredLink | null;
 }
 
 export interface StatusSources {
@@ -32,17 +39,17 @@ export interface StatusSources {
     name: string;
     card: Pick<MemberCard, 'build' | 'wireVersion' | 'shareBytes'>;
     address: string | null;
-    devices: readonly IntroducedDevice[];
   };
   presences: readonly MemberPresence[];
   coordinator: string | null;
   addressOf: (id: string) => string | null;
-  devicesOf: (id: string) => readonly IntroducedDevice[];
+  profileOf: (id: string) => Profile | null;
+  linkTo: (id: string) => MeasuredLink | null;
 }
 
 /** Everyone of the roster with what is known of them, this member first, then by name. Pure. */
 export function memberStatuses(sources: StatusSources): MemberStatus[] {
-  const { roster, self, presences, coordinator, addressOf, devicesOf } = sources;
+  const { roster, self, presences, coordinator, addressOf, profileOf, linkTo } = sources;
   const presenceOf = new Map(presences.map((presence) => [presence.id, presence]));
   const reference = presenceOf.get(coordinator ?? '')?.card ?? self.card;
   const own: MemberStatus = {
@@ -51,11 +58,13 @@ export function memberStatuses(sources: StatusSources): MemberStatus[] {
     state: 'alive',
     self: true,
     admin: roster.some(({ id, admin }) => admin && id === self.id),
+    leads: self.id === coordinator,
     address: self.address,
     shareBytes: self.card.shareBytes,
-    devices: [...self.devices],
+    ...machineOf(profileOf(self.id)),
     build: self.card.build,
     reject: rejectOf(self.card, reference),
+    link: null,
   };
   const others = roster
     .filter(({ id }) => id !== self.id)
@@ -68,9 +77,11 @@ export function memberStatuses(sources: StatusSources): MemberStatus[] {
         state: presence?.state ?? 'lost',
         self: false,
         admin,
+        leads: id === coordinator,
         address: addressOf(id),
         shareBytes: card?.shareBytes ?? 0,
-        devices: [...devicesOf(id)],
+        ...machineOf(profileOf(id)),
+        link: linkTo(id),
         build: card?.build ?? null,
         reject: card === null ? null : rejectOf(card, reference),
       };
@@ -79,6 +90,10 @@ export function memberStatuses(sources: StatusSources): MemberStatus[] {
     one.name === other.name ? (one.id < other.id ? -1 : 1) : one.name < other.name ? -1 : 1,
   );
   return [own, ...others];
+}
+
+function machineOf(profile: Profile | null): Pick<MemberStatus, 'devices' | 'paused'> {
+  return { devices: profile?.devices ?? [], paused: profile?.paused ?? [] };
 }
 
 /** Members of another build serve alone; `reference` is that of the member that leads. */
