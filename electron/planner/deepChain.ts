@@ -1,22 +1,29 @@
 import { byStrength, type Candidate } from './candidate.ts';
+import { openChain } from './openChain.ts';
 import type { Packing } from './packing.ts';
 import type { Ring } from './ring.ts';
 
-/** Steps after which the search gives up; rooms in which everyone reaches everyone need one for each stage. */
-const patience = 5_000;
+/** Steps after which the search gives up. */
+const patience = 2_000;
 
 /**
- * A chain of exactly `count` members that holds the model, for rooms too large to search exactly: depth first, the
- * strongest member that may follow first. Null where none is found. `ranked` is in order of memory.
+ * A chain of exactly `count` members that holds the model, for rooms too large to search exactly: in an open ring by
+ * `openChain`, else depth first, the strongest member that may follow first. Null where none is found. `ranked` is in
+ * order of memory.
  */
 export function deepChain(
   ranked: readonly Candidate[],
-  { costs, reachOf }: Packing,
+  packing: Packing,
   ring: Ring,
   count: number,
 ): Candidate[] | null {
+  const { costs, reachOf } = packing;
   const parts = costs.boundaries.length - 1;
   if (count > parts || count > ranked.length) return null;
+  if (ring.open) {
+    const chain = openChain(ranked.slice(0, count), packing);
+    if (chain !== null) return chain;
+  }
   const reaches = ranked.map(({ capacity }) => reachOf(capacity));
   // A larger member can stand in for a smaller one wherever it is let, so where all are let the largest will do.
   const choices = ranked

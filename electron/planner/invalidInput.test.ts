@@ -5,7 +5,7 @@ import { InvalidInput } from './invalidInput.ts';
 import type { Member } from './member.ts';
 import { plan } from './plan.ts';
 import { stageBytes } from './stageBytes.ts';
-import { roomyModel } from './testing/roomyModel.ts';
+import { equalLayers } from './testing/equalLayers.ts';
 
 const member = {
   address: 'a1',
@@ -23,12 +23,17 @@ const member = {
 };
 const other = { ...member, address: 'b2' };
 const model = {
-  ...roomyModel(4),
+  ...equalLayers(4),
   parameters: 32,
   attentionHeads: 8,
   feedForwardSize: 32,
   experts: { count: 8, usedPerToken: 2 },
-  layers: roomyModel(4).layers.map((layer) => ({ ...layer, expertBytes: 1, stateBytesPerSlot: 4, slidingWindow: 512 })),
+  layers: equalLayers(4).layers.map((layer) => ({
+    ...layer,
+    expertBytes: 1,
+    stateBytesPerSlot: 4,
+    slidingWindow: 512,
+  })),
 };
 const options = {
   policy: 'hop-minimal',
@@ -175,7 +180,7 @@ describe('input that means nothing', () => {
       { start: -1, end: 2 },
       { start: 0.5, end: 2 },
     ]) {
-      expect(() => stageBytes(roomyModel(4), range)).toThrow(InvalidInput);
+      expect(() => stageBytes(equalLayers(4), range)).toThrow(InvalidInput);
     }
   });
 });

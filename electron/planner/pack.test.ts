@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deviceClassOf, type Member } from './member.ts';
-import { type Plan, plan } from './plan.ts';
+import { type Plan, plan, planWith } from './plan.ts';
+import { settingsOf } from './settings.ts';
 import { fewestByBruteForce } from './testing/bruteForce.ts';
+import { equalLayers } from './testing/equalLayers.ts';
 import { alikeMembers, randomLinks, randomMembers, randomModel, randomOptions, unit } from './testing/randomRoom.ts';
 
-const runs = { numRuns: 3000 };
+const runs = { numRuns: 2000 };
 
 describe('hop-minimal', () => {
   /** Members that the gates let in whatever the model: the brute force knows no gates. */
@@ -140,6 +142,55 @@ describe('hop-minimal', () => {
     );
   });
 });
+
+describe('rooms too large to try everything', () => {
+  test('still have the fewest hops where all layers are equal', () => {
+    const large = fc.record({
+      sizes: fc.array(fc.integer({ min: 3, max: 40 }), { minLength: 11, maxLength: 60 }),
+      layers: fc.integer({ min: 1, max: 120 }),
+      embedding: fc.integer({ min: 0, max: 12 }),
+      output: fc.integer({ min: 0, max: 12 }),
+      speeds: fc.array(fc.constantFrom(1e5, 3e5), { minLength: 60, maxLength: 60 }),
+    });
+    fc.assert(
+      fc.property(large, ({ sizes, layers, embedding, output, speeds }) => {
+        const model = { ...equalLayers(layers, 3), embeddingBytes: embedding, outputBytes: output };
+        const members = sizes.map(
+          (size, index): Member => ({
+            address: `m${100 + index}`,
+            backend: 'Cuda',
+            memoryBytes: size,
+            bandwidth: speeds[index] ?? 1,
+            build: 'c1',
+          }),
+        );
+        const bare = settingsOf(model, { headroom: 0, coordinator: null });
+        const { pipelines } = planWith(members, model, { ...bare, weightsOnly: true });
+        expect(pipelines[0]?.stages.length ?? null).toBe(fewestOfEqualLayers(sizes, layers, 3, embedding, output));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+/** The fewest members for equal layers: only who stands first and last matters, and the largest do best. */
+function fewestOfEqualLayers(sizes: number[], layers: number, each: number, embedding: number, output: number) {
+  const sorted = [...sizes].sort((a, b) => b - a);
+  const held = (bytes: number) => Math.max(0, Math.floor(bytes / each));
+  if (held((sorted[0] ?? 0) - embedding - output) >= layers) return 1;
+  for (let count = 2; count <= Math.min(layers, sorted.length); count += 1) {
+    const chosen = sorted.slice(0, count);
+    const sum = chosen.reduce((total, size) => total + held(size), 0);
+    for (const [first, a] of chosen.entries()) {
+      for (const [last, b] of chosen.entries()) {
+        const [front, back] = [held(a - embedding), held(b - output)];
+        if (first === last || front === 0 || back === 0) continue;
+        if (sum - held(a) - held(b) + front + back >= layers) return count;
+      }
+    }
+  }
+  return null;
+}
 
 describe('of the plans with the fewest hops', () => {
   test('takes the one that serves a request soonest', () => {

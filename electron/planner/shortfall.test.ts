@@ -43,7 +43,7 @@ describe('what would help', () => {
           expect(plan(next.members, next.model, next.options).fit, help.kind).not.toBe('DoesNotFit');
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: 2000 },
     );
     expect([...seen].sort()).toEqual([
       'AnotherMember',

@@ -12,7 +12,7 @@ const tolerance = 1e-9;
 
 /**
  * Of the sets that can hold the model, the members, order and split that compute one token soonest; null for no set. At
- * most `patience` splits are worked out, the most promising first.
+ * most `patience` splits are compared, the most promising first.
  */
 export function soonest(
   found: readonly Cover[],
@@ -32,10 +32,10 @@ export function soonest(
     if (cannotWin(computeMs + latencyMs)) break;
     for (const timed of ordersOf(order, list, ring)) {
       if (cannotWin(computeMs + timed.latencyMs) || splits === patience) break;
-      splits += 1;
       const chain = timed.order.flatMap((index) => list[index] ?? []);
       const stages = splitByStrength(chain, packing);
       if (stages === null) continue;
+      splits += 1;
       const ms = totalMs(stages, packing, timed.latencyMs);
       if (!cannotWin(ms)) best = { stages, ms };
     }

@@ -29,6 +29,7 @@ export function splitChain(chain: readonly Candidate[], { costs, reachOf }: Pack
   if (count === 0 || count > parts) return null;
   const reaches = chain.map(({ capacity }) => reachOf(capacity));
   const earliest = earliestStarts(reaches, parts);
+  if (earliest[0] !== 0) return null;
   const width = parts + 1;
   let first = new Float64Array(width).fill(Number.POSITIVE_INFINITY);
   let second = new Float64Array(width);

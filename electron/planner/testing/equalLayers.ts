@@ -1,14 +1,14 @@
 import type { ModelShape } from '../modelShape.ts';
 
-/** A model of equal layers of one byte each, without KV or anything else, cut anywhere: room never binds. */
-export function roomyModel(layers: number): ModelShape {
+/** A model of equal layers of a few bytes each, without KV or anything else, that may be cut anywhere. */
+export function equalLayers(layers: number, weightBytes = 1): ModelShape {
   return {
     name: 'Tiny',
     architecture: 'llama',
     hiddenSize: 8,
     vocabularySize: 1,
     contextLength: 1,
-    layers: Array.from({ length: layers }, () => ({ weightBytes: 1, kvBytesPerToken: 0, slidingWindow: null })),
+    layers: Array.from({ length: layers }, () => ({ weightBytes, kvBytesPerToken: 0, slidingWindow: null })),
     embeddingBytes: 0,
     outputBytes: 0,
     sharedBytes: 0,
