@@ -143,6 +143,36 @@ describe('hop-minimal', () => {
   });
 });
 
+describe('a room with missing links', () => {
+  test('gives a small member less than it could reach, so that it bridges two large ones', () => {
+    // a cannot dial c, and b holds only one of the small layers: a must stop after the first.
+    const model = {
+      ...equalLayers(4),
+      layers: equalLayers(4).layers.map((layer, index) => ({ ...layer, weightBytes: index === 2 ? 5 : 1 })),
+    };
+    const member = (address: string, memoryBytes: number): Member => ({
+      address,
+      backend: 'Cuda',
+      memoryBytes,
+      build: 'c1',
+    });
+    const settings = settingsOf(model, {
+      headroom: 0,
+      coordinator: 'a',
+      links: [{ from: 'a', to: 'c', reachability: 'RelayOnly' }],
+    });
+    const { pipelines } = planWith([member('a', 6), member('b', 1), member('c', 6)], model, {
+      ...settings,
+      weightsOnly: true,
+    });
+    expect(pipelines[0]?.stages.map(({ address, startLayer, endLayer }) => [address, startLayer, endLayer])).toEqual([
+      ['a', 0, 1],
+      ['b', 1, 2],
+      ['c', 2, 4],
+    ]);
+  });
+});
+
 describe('rooms too large to try everything', () => {
   test('still have the fewest hops where all layers are equal', () => {
     const large = fc.record({
