@@ -3,11 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelShape } from '../electron/gguf/modelShape.ts';
 import { openModel } from '../electron/gguf/openModel.ts';
 import type { ServingModel } from '../electron/pipeline/modelServing.ts';
+import { servingSizes } from '../electron/pipeline/servingSizes.ts';
+import { memoryToShare } from '../electron/planner/stageBytes.ts';
 import { hasSoftwareVulkan, softwareVulkanEnv } from '../electron/stage/testing/softwareVulkan.ts';
 import { askAll } from './testing/askChat.ts';
 import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
 import { processTree } from './testing/processTree.ts';
-import { sharesOf, TestRoom } from './testing/testRoom.ts';
+import { TestRoom } from './testing/testRoom.ts';
 
 describe.skipIf(!hasSoftwareVulkan())('a CPU and a GPU member', () => {
   let room: TestRoom;
@@ -15,9 +17,17 @@ describe.skipIf(!hasSoftwareVulkan())('a CPU and a GPU member', () => {
 
   beforeAll(async () => {
     const shape = modelShape(await openModel(demoModelPath));
-    const [cpu, gpu] = sharesOf([shape], 2);
-    if (cpu === undefined || gpu === undefined) throw new Error('two members were asked for');
-    room = await TestRoom.open([cpu, { ...gpu, env: softwareVulkanEnv }]);
+    const sizes = servingSizes(shape, {});
+    // Half of the layers each, whichever half it is.
+    const halves = [
+      { start: 0, end: 6 },
+      { start: 6, end: 12 },
+    ];
+    const share = (deviceClass: 'cpu' | 'gpu'): number =>
+      Math.max(
+        ...halves.map((half) => memoryToShare(shape, half, sizes, { leads: deviceClass === 'cpu', deviceClass })),
+      );
+    room = await TestRoom.open([{ memoryBytes: share('cpu') }, { memoryBytes: share('gpu'), env: softwareVulkanEnv }]);
     model = await room.serve({ modelPath: demoModelPath });
   }, 180_000);
   afterAll(() => room.close());
