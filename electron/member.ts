@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -16,6 +16,7 @@ import { WindowAccess } from './gateway/window/windowAccess.ts';
 import { ModelServing } from './pipeline/modelServing.ts';
 import { StageService } from './pipeline/stageService.ts';
 import { EpochFences } from './pool/epochFences.ts';
+import { makeDataFolder } from './pool/makeDataFolder.ts';
 import { OwnTerm } from './pool/ownTerm.ts';
 import { PoolMember } from './pool/poolMember.ts';
 import { cardOf } from './pool/profile/cardOf.ts';
@@ -78,7 +79,7 @@ export interface Member {
 /** Starts a member: control plane, gateway, engine host. Rejects with one plain line, and then nothing is left running. */
 export async function startMember(options: MemberOptions): Promise<Member> {
   const { home, threads, memoryBytes = Math.floor(totalmem() / 2) } = options;
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  makeDataFolder(home);
   const logFile = join(home, 'roomful.log');
   const log = pino({ level: 'info' }, pino.destination({ dest: logFile, sync: false, mode: 0o600 }));
   const build = LLAMA_CPP_COMMIT;

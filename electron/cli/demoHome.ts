@@ -1,11 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataFolder } from '../pool/dataFolder.ts';
+import { makeDataFolder } from '../pool/makeDataFolder.ts';
 
 /** A data folder for one run of the demo. Those that killed runs have left behind are removed first. */
 export function createDemoHome(): { path: string; remove(): void } {
   const parent = join(dataFolder(), 'demo');
-  mkdirSync(parent, { recursive: true, mode: 0o700 });
+  makeDataFolder(parent);
   for (const name of readdirSync(parent)) {
     const owner = /^run-(\d+)-/.exec(name)?.[1];
     if (owner !== undefined && !isAlive(Number(owner))) rmSync(join(parent, name), { recursive: true, force: true });

@@ -1,4 +1,5 @@
 export type PoolErrorKind =
+  | 'NoDataFolder'
   | 'DamagedFile'
   | 'NotInPool'
   | 'InPool'
