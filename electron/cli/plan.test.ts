@@ -92,6 +92,47 @@ describe('a compact shape', () => {
     );
   });
 
+  test('honours what the file says of the state of members, and of their links', async () => {
+    const shape = fileWith({ layers: 40, hidden_dim: 8, total_vram_gb: 40 });
+    const members = [
+      gb('a1', 24),
+      gb('b2', 24),
+      gb('c3', 24),
+      gb('d4', 24, { paused: true }),
+      gb('e5', 24, { stale: true }),
+    ];
+    const ways = [
+      ['a1', 'b2'],
+      ['b2', 'c3'],
+    ] as const;
+    const links = ways.flatMap(([from, to]) =>
+      [
+        { from, to },
+        { from: to, to: from },
+      ].map((pair) => ({ ...pair, rttMs: 40, reachability: 'RelayOnly' })),
+    );
+    const answer = JSON.parse(await printed('--model', shape, '--members', fileWith({ members, links }), '--json'));
+    expect(answer.rejected).toEqual([
+      { address: 'b2', reason: { kind: 'NotDataPlaneReachable', reachability: 'RelayOnly' } },
+      { address: 'd4', reason: { kind: 'Paused' } },
+      { address: 'e5', reason: { kind: 'Stale' } },
+    ]);
+    expect(answer.stages.map(({ address }: { address: string }) => address)).toEqual(['a1', 'c3']);
+  });
+
+  test('says what it has no use for', async () => {
+    const complaints = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    try {
+      const shape = fileWith({ layers: 4, hidden_dim: 8, total_vram_gb: 10 });
+      await printed('--model', shape, '--members', fileWith([gb('a1', 24, { host_memory_gb: 8, bandwidth_gb_s: 9 })]));
+      expect(complaints.mock.calls.map(([line]) => line)).toEqual([
+        'roomful: a compact shape counts memory alone; ignored of the members: speeds, plain RAM beside a card.\n',
+      ]);
+    } finally {
+      complaints.mockRestore();
+    }
+  });
+
   test('one member, where one is forced', async () => {
     const shape = fileWith({ layers: 40, hidden_dim: 8, total_vram_gb: 40 });
     const members = fileWith([gb('a1', 24), gb('b2', 24)]);
@@ -163,12 +204,12 @@ describe('bad input is one line that names it', () => {
     {
       what: 'a shape without layers',
       args: ['--model', fileWith({ layers: 0, hidden_dim: 8, total_vram_gb: 1 }), '--members', members],
-      line: /model\.layers must be at least 1/,
+      line: /\d\.json: layers must be at least 1/,
     },
     {
       what: 'a full shape without sizes',
       args: ['--model', fileWith({ layers: [{}] }), '--members', members],
-      line: /hiddenSize: /,
+      line: /: hiddenSize is missing$/,
     },
     {
       what: 'a member without memory',
@@ -188,8 +229,35 @@ describe('bad input is one line that names it', () => {
     {
       what: 'an unknown coordinator',
       args: ['--model', demo, '--members', fileWith({ members: [gb('a1', 4)], coordinator: 'zz' })],
-      line: /options\.coordinator is zz/,
+      line: /\d\.json: coordinator is zz, which no member has/,
     },
+    {
+      what: 'a link to nobody',
+      args: ['--model', demo, '--members', fileWith({ members: [gb('a1', 4)], links: [{ from: 'a1', to: 'zz' }] })],
+      line: /\d\.json: links\[0\]\.to is zz, which no member has/,
+    },
+    {
+      what: 'a coordinator that a compact room lacks',
+      args: ['--model', shape, '--members', fileWith({ members: [gb('a1', 4)], coordinator: 'zz' })],
+      line: /\d\.json: coordinator is zz, which no member has/,
+    },
+    {
+      what: 'a member that says nothing of its memory',
+      args: ['--model', shape, '--members', fileWith([{ address: 'a1', backend: 'Cuda', llama_commit: 'c1' }])],
+      line: /\d\.json: members\[0\]\.vram_gb is missing$/,
+    },
+    ...[1e-300, 1e300].flatMap((value) => [
+      {
+        what: `${value} GB of memory`,
+        args: ['--model', demo, '--members', fileWith([gb('a1', value)])],
+        line: /members\[0\]\.vram_gb: /,
+      },
+      {
+        what: `${value} GB/s`,
+        args: ['--model', demo, '--members', fileWith([gb('a1', 4, { bandwidth_gb_s: value })])],
+        line: /members\[0\]\.bandwidth_gb_s: /,
+      },
+    ]),
   ])('$what', async ({ args, line }) => {
     const error = await printed(...args).then(
       () => null,

@@ -1,6 +1,8 @@
 import { Command, Option } from 'commander';
 import { servingSizes } from '../pipeline/servingSizes.ts';
 import { compactPlan } from '../planner/compactPlan.ts';
+import { InvalidInput } from '../planner/invalidInput.ts';
+import type { Member } from '../planner/member.ts';
 import { plan } from '../planner/plan.ts';
 import { type Force, forces, type Policy, policies } from '../planner/planOptions.ts';
 import { wholeNumber } from './demoOptions.ts';
@@ -52,10 +54,8 @@ async function runPlan(flags: PlanFlags): Promise<void> {
   const show = (value: object, table: string) =>
     process.stdout.write(flags.json ? `${JSON.stringify(value, null, 2)}\n` : table);
   if (model.form === 'compact') {
-    if (flags.context !== undefined || flags.slots !== undefined) {
-      process.stderr.write('roomful: a compact shape has no KV cache, so --context and --slots change nothing.\n');
-    }
-    const decided = compactPlan(compactParams(model.shape, room, flags));
+    for (const line of ignored(room, flags)) process.stderr.write(`roomful: ${line}\n`);
+    const decided = inTheirWords(flags, () => compactPlan(compactParams(model.shape, room, flags)));
     show(decided, compactTable(decided));
     return;
   }
@@ -63,34 +63,71 @@ async function runPlan(flags: PlanFlags): Promise<void> {
     contextLength: flags.context,
     slots: flags.slots,
   });
-  const decided = plan(room.members, model.shape, {
-    contextLength,
-    slots,
-    batch,
-    kvType,
-    policy: flags.policy,
-    force: flags.force,
-    referenceCommit: flags.referenceCommit,
-    links: room.links,
-    coordinator: room.coordinator,
-  });
+  const decided = inTheirWords(flags, () =>
+    plan(room.members, model.shape, {
+      contextLength,
+      slots,
+      batch,
+      kvType,
+      policy: flags.policy,
+      force: flags.force,
+      referenceCommit: flags.referenceCommit,
+      links: room.links,
+      coordinator: room.coordinator,
+    }),
+  );
   show(decided, planTable(decided, room.members));
 }
 
-function compactParams(model: CompactShape, { members, coordinator }: PlanRoom, flags: PlanFlags): object {
+function compactParams(model: CompactShape, { members, links, coordinator }: PlanRoom, flags: PlanFlags): object {
   return {
     model,
-    members: members.map(({ address, memoryBytes, backend, build, reachability }) => ({
+    members: members.map(({ address, memoryBytes, backend, build, reachability, deviceClass, paused, stale }) => ({
       address,
       vram_gb: memoryBytes / 1e9,
       backend,
       llama_commit: build,
       reachability,
+      deviceClass,
+      paused,
+      stale,
     })),
+    links,
     policy: flags.policy,
     user_forced: flags.force === 'cluster',
     force_single: flags.force === 'single',
     reference_commit: flags.referenceCommit,
     head: coordinator,
   };
+}
+
+/** What the compact form has no use for, a line each. */
+function ignored({ members }: PlanRoom, { context, slots }: PlanFlags): string[] {
+  const given = [
+    { name: 'speeds', has: ({ bandwidth, hostBandwidth, flops }: Member) => bandwidth ?? hostBandwidth ?? flops },
+    { name: 'plain RAM beside a card', has: ({ hostMemoryBytes }: Member) => hostMemoryBytes },
+    { name: 'headroom', has: ({ headroomBytes }: Member) => headroomBytes },
+  ].filter(({ has }) => members.some((member) => has(member) !== undefined));
+  return [
+    ...(context === undefined && slots === undefined
+      ? []
+      : ['a compact shape has no KV cache, so --context and --slots change nothing.']),
+    ...(given.length === 0
+      ? []
+      : [`a compact shape counts memory alone; ignored of the members: ${given.map(({ name }) => name).join(', ')}.`]),
+  ];
+}
+
+/** Runs the planner, whose refusals name its own fields, and names those of the files and flags instead. */
+function inTheirWords<T>({ model, members }: PlanFlags, decide: () => T): T {
+  try {
+    return decide();
+  } catch (cause) {
+    if (!(cause instanceof InvalidInput)) throw cause;
+    const problem = cause.message.slice(cause.field.length);
+    const field = cause.field.replace(/^options\./, '');
+    if (/^reference/.test(field)) throw new Error(`--reference-commit${problem}`, { cause });
+    if (/^model\b/.test(field)) throw new Error(`${model}: ${field.replace(/^model\.?/, '')}${problem}`, { cause });
+    throw new Error(`${members}: ${field === 'head' ? 'coordinator' : field}${problem}`, { cause });
+  }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { modelShape } from '../gguf/modelShape.ts';
 import { openModel } from '../gguf/openModel.ts';
 import type { ModelShape } from '../planner/modelShape.ts';
-import { parseJsonFile } from './parseJsonFile.ts';
+import { parseJsonFile, plainWords } from './parseJsonFile.ts';
 
 /** A model to plan for: a full shape, or the three numbers of the compact form. */
 export type PlanModel = { form: 'full'; shape: ModelShape } | { form: 'compact'; shape: CompactShape };
@@ -23,17 +23,17 @@ const layer = z.object({
 });
 const fullShape = z.object({
   name: z.string().min(1).default('The model'),
-  architecture: z.string().default('unknown'),
+  architecture: z.string().min(1).default('unknown'),
   hiddenSize: z.int().positive(),
   vocabularySize: z.int().positive(),
-  contextLength: z.int().positive(),
+  contextLength: z.int().nonnegative(),
   layers: z.array(layer).min(1),
   embeddingBytes: amount,
   outputBytes: amount,
   sharedBytes: amount.default(0),
   tiedBytes: amount.optional(),
   cutPoints: z.array(z.int().positive()),
-  unsplittableReason: z.string().nullable().default(null),
+  unsplittableReason: z.string().min(1).nullable().default(null),
   attentionHeads: z.int().positive().optional(),
   feedForwardSize: z.int().positive().optional(),
   parameters: z.number().positive().optional(),
@@ -49,7 +49,7 @@ const isFull = (value: unknown) =>
 
 const shape = z.unknown().transform((value, context): PlanModel => {
   const full = isFull(value);
-  const parsed = full ? fullShape.safeParse(value) : compactShape.safeParse(value);
+  const parsed = full ? fullShape.safeParse(value, plainWords) : compactShape.safeParse(value, plainWords);
   if (!parsed.success) {
     context.issues.push(...parsed.error.issues.map((issue) => ({ ...issue, code: 'custom' as const, input: value })));
     return z.NEVER;

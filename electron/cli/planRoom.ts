@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { backendNamed, deviceClasses, type Member, reachabilities } from '../planner/member.ts';
 import type { Link } from '../planner/planOptions.ts';
-import { parseJsonFile } from './parseJsonFile.ts';
+import { parseJsonFile, plainWords } from './parseJsonFile.ts';
 
 /** The members of a MEMBERS.json. */
 export interface PlanRoom {
@@ -17,7 +17,17 @@ const backend = z.string().transform((name, context) => {
   return z.NEVER;
 });
 const text = z.string().min(1);
-const amount = z.number().positive();
+/** What a byte, and one a second, are in GB; more than the second is no machine, and sums would not be exact. */
+const [leastGb, mostGb] = [1e-9, 9e6];
+const gigabytes = z.number().min(leastGb).max(mostGb);
+const bytes = z
+  .number()
+  .min(1)
+  .max(mostGb * 1e9);
+const spareBytes = z
+  .number()
+  .nonnegative()
+  .max(mostGb * 1e9);
 const common = {
   address: text,
   name: text.optional(),
@@ -32,10 +42,10 @@ const common = {
 const scriptMember = z
   .object({
     ...common,
-    vram_gb: amount,
+    vram_gb: gigabytes,
     llama_commit: text,
-    host_memory_gb: z.number().nonnegative().optional(),
-    bandwidth_gb_s: amount.optional(),
+    host_memory_gb: z.number().nonnegative().max(mostGb).optional(),
+    bandwidth_gb_s: gigabytes.optional(),
   })
   .transform(({ vram_gb: memory, llama_commit: build, host_memory_gb: host, bandwidth_gb_s: speed, ...rest }) => ({
     ...rest,
@@ -48,26 +58,26 @@ const scriptMember = z
 /** A member as the planner spells it. */
 const plannerMember = z.object({
   ...common,
-  memoryBytes: amount,
+  memoryBytes: bytes,
   build: text,
-  hostMemoryBytes: z.number().nonnegative().optional(),
-  bandwidth: amount.optional(),
-  hostBandwidth: amount.optional(),
-  flops: amount.optional(),
-  headroomBytes: z.number().nonnegative().optional(),
+  hostMemoryBytes: spareBytes.optional(),
+  bandwidth: bytes.optional(),
+  hostBandwidth: bytes.optional(),
+  flops: z.number().min(1).max(1e21).optional(),
+  headroomBytes: spareBytes.optional(),
 });
 
 const link = z.object({
   from: text,
   to: text,
-  rttMs: z.number().nonnegative().optional(),
-  bytesPerSecond: amount.optional(),
+  rttMs: z.number().nonnegative().max(1e9).optional(),
+  bytesPerSecond: bytes.optional(),
   reachability: z.enum(reachabilities).optional(),
 });
 
 const isPlannerMember = (value: unknown) => typeof value === 'object' && value !== null && 'memoryBytes' in value;
 const member = z.unknown().transform((value, context): Member => {
-  const parsed = (isPlannerMember(value) ? plannerMember : scriptMember).safeParse(value);
+  const parsed = (isPlannerMember(value) ? plannerMember : scriptMember).safeParse(value, plainWords);
   if (parsed.success) return parsed.data;
   context.issues.push(...parsed.error.issues.map((issue) => ({ ...issue, code: 'custom' as const, input: value })));
   return z.NEVER;
@@ -80,7 +90,8 @@ const room = z.preprocess(
 
 /**
  * Reads a MEMBERS.json: a list of members, or `{members, links?, coordinator?}`. A member is spelt as scripts do (`address`,
- * `vram_gb`, `backend`, `llama_commit`; if wanted `reachability`, `name`, `bandwidth_gb_s`, `host_memory_gb`) or as the
+ * `vram_gb`, `backend`, `llama_commit`; if wanted `reachability`, `name`, `deviceClass`, `paused`, `stale`, `bandwidth_gb_s`,
+ * `host_memory_gb`) or as the
  * planner does (`Member`, in bytes); other fields are ignored. Throws an error of one line that names file and field.
  */
 export async function readPlanRoom(path: string): Promise<PlanRoom> {

@@ -1,9 +1,11 @@
-import { byMemory, type Candidate, compareText } from './candidate.ts';
-import { type Admission, gates, type Rejection } from './gates.ts';
+import { byMemory, type Candidate, candidateOf, compareText } from './candidate.ts';
+import { type Admission, absence, gates, type Rejection } from './gates.ts';
+import { buildsOf, type Lead, leadersOf } from './lead.ts';
 import { linksOf } from './links.ts';
-import type { Member } from './member.ts';
+import { deviceClassOf, type Member } from './member.ts';
+import { exactLimit } from './memberSets.ts';
 import type { ModelShape } from './modelShape.ts';
-import { pack } from './pack.ts';
+import { fewestBySize, pack } from './pack.ts';
 import type { Packing, Stage } from './packing.ts';
 import { rangeCosts } from './rangeCosts.ts';
 import { reachIn } from './reach.ts';
@@ -35,26 +37,80 @@ export function activationBytesOf(model: Pick<ModelShape, 'hiddenSize'>, exact: 
   return model.hiddenSize * (exact ? 4 : 2);
 }
 
-/** Assigns the layers. The input must have been checked. */
+/**
+ * Assigns the layers. The input must have been checked. Plain RAM comes last, then a leader without a GPU; of the builds and
+ * leaders that are left to the planner those serve that need the fewest hops, and of equal ones the first in the order of
+ * `buildsOf` and `leadersOf`.
+ */
 export function assign(model: ModelShape, members: readonly Member[], settings: Settings): Assignment {
   const costs = rangeCosts(model, settings);
-  const links = linksOf(members, settings.links);
-  const attempt = (plainRam: boolean): Assignment => {
-    const admission = gates(members, links, costs, settings, plainRam);
-    const packing: Packing = {
-      costs,
-      reachOf: reachIn(costs),
-      links,
-      coordinator: admission.coordinator,
-      activationBytes: activationBytesOf(model, settings.exact),
-      fixedOrder: settings.members,
-    };
-    return attemptWith(admission, packing, settings, plainRam);
+  const shared = {
+    costs,
+    reachOf: reachIn(costs),
+    links: linksOf(members, settings.links),
+    activationBytes: activationBytesOf(model, settings.exact),
+    fixedOrder: settings.members,
   };
-  if (settings.plainRam === 'always') return attempt(true);
-  const first = attempt(settings.policy === 'proportional' && settings.plainRam === 'last-resort');
-  if (first.pipelines.length > 0 || settings.plainRam === 'never' || first.usesPlainRam) return first;
-  return attempt(true);
+  const attempt = (lead: Lead, plainRam: boolean): Assignment => {
+    const admission = gates(members, shared.links, costs, settings, lead, plainRam);
+    return attemptWith(admission, { ...shared, coordinator: lead.coordinator }, settings, plainRam);
+  };
+  const builds = buildsOf(members, settings);
+  let failed: Assignment | null = null;
+  for (const plainRam of plainRamTurns(members, settings)) {
+    // A machine without a GPU leads only where no other can.
+    for (const plainLeader of settings.coordinator === undefined ? [false, true] : [false]) {
+      let best: Assignment | null = null;
+      for (const referenceCommit of builds) {
+        const bound = fewestStages(members, referenceCommit, shared, settings, plainRam);
+        if (best !== null && bound >= stagesOf(best)) continue;
+        for (const coordinator of leadersOf(members, referenceCommit, shared.links, settings, plainLeader)) {
+          const result = attempt({ coordinator, referenceCommit }, plainRam);
+          failed ??= result;
+          if (stagesOf(result) < stagesOf(best)) best = result;
+          if (stagesOf(best) <= bound || isDone(best, members, settings)) break;
+          // Too little memory, whoever leads.
+          if (bound === Number.POSITIVE_INFINITY) break;
+        }
+      }
+      if (best !== null) return best;
+    }
+  }
+  return failed ?? attempt({ coordinator: settings.coordinator ?? null, referenceCommit: builds[0] ?? null }, false);
+}
+
+/** Whether no other leader is worth a try: hops count only in hop-minimal plans, and large rooms take the first that fits. */
+function isDone(best: Assignment | null, members: readonly Member[], { policy }: Settings): boolean {
+  return best !== null && (policy === 'proportional' || members.length > exactLimit);
+}
+
+function stagesOf(assignment: Assignment | null): number {
+  return assignment?.pipelines[0]?.length ?? Number.POSITIVE_INFINITY;
+}
+
+/** Whether plain RAM counts, in the order in which it is tried. */
+function plainRamTurns(members: readonly Member[], { plainRam }: Settings): readonly boolean[] {
+  if (plainRam === 'always') return [true];
+  const hasPlain = members.some((member) => deviceClassOf(member) === 'cpu' || (member.hostMemoryBytes ?? 0) > 0);
+  return plainRam === 'never' || !hasPlain ? [false] : [false, true];
+}
+
+/** A lower bound on the stages that these members need, whoever leads; infinite where their memory is too small. */
+function fewestStages(
+  members: readonly Member[],
+  build: string | null,
+  { costs, reachOf }: Pick<Packing, 'costs' | 'reachOf'>,
+  settings: Settings,
+  plainRam: boolean,
+): number {
+  const alike = members
+    .filter((member) => member.build === build && absence(member, settings) === null)
+    .filter((member) => plainRam || deviceClassOf(member) !== 'cpu')
+    .map((member) => candidateOf(member, costs, settings, { leads: false, plainRam }))
+    .sort(byMemory);
+  const fewest = fewestBySize(alike, { costs, reachOf });
+  if (fewest > alike.length) return Number.POSITIVE_INFINITY;
+  return Math.max(fewest, limitsOf(settings).least);
 }
 
 function attemptWith(admission: Admission, packing: Packing, settings: Settings, plainRam: boolean): Assignment {
@@ -86,9 +142,9 @@ function limitsOf({ force }: Settings): { least: number; most: number } {
   return { least: force === 'cluster' ? 2 : 1, most: force === 'single' ? 1 : Number.POSITIVE_INFINITY };
 }
 
-/** Proportional plans have one pipeline: whoever could replicate it is part of it. */
+/** As many as there can be; but a proportional plan that runs on one member has no others unless they are asked for. */
 function pipelinesWanted({ policy, replicas, maxReplicas }: Settings): number {
-  return policy === 'proportional' ? 1 : Math.min(replicas ?? Number.POSITIVE_INFINITY, maxReplicas);
+  return Math.min(replicas ?? (policy === 'proportional' ? 1 : Number.POSITIVE_INFINITY), maxReplicas);
 }
 
 function spreadOver(

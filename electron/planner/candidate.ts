@@ -18,6 +18,8 @@ export interface Candidate {
   hostSpeed: number;
   /** Operations per second. */
   flops: number;
+  /** Whether the speed was seen on a running stage, and then arithmetic and plain RAM are part of it. */
+  isMeasured: boolean;
 }
 
 /** Bytes per second where nobody measured: a middling machine of the class. */
@@ -38,7 +40,8 @@ export function candidateOf(member: Member, costs: RangeCosts, settings: Setting
   const besideBytes = (role.leads ? coordinatorBytes(deviceClass, settings) : 0) + attentionBytes(deviceClass, costs);
   const deviceBytes = Math.max(0, member.memoryBytes - headroom - besideBytes);
   const spare = role.plainRam && deviceClass !== 'cpu' ? (member.hostMemoryBytes ?? 0) : 0;
-  const speed = measuredSpeed(member, costs, settings) ?? member.bandwidth ?? assumedSpeed[deviceClass];
+  const measured = measuredSpeed(member, costs, settings);
+  const speed = measured ?? member.bandwidth ?? assumedSpeed[deviceClass];
   return {
     member,
     address: member.address,
@@ -47,8 +50,9 @@ export function candidateOf(member: Member, costs: RangeCosts, settings: Setting
     capacity: deviceBytes + Math.floor(spare * (1 - settings.headroom)),
     besideBytes,
     speed,
-    hostSpeed: member.hostBandwidth ?? assumedSpeed.cpu,
+    hostSpeed: measured ?? member.hostBandwidth ?? assumedSpeed.cpu,
     flops: member.flops ?? speed * assumedOperationsPerByte[deviceClass],
+    isMeasured: measured !== null,
   };
 }
 

@@ -7,6 +7,7 @@ import {
   checkOptional,
   checkText,
   positive,
+  rate,
 } from './checks.ts';
 import { InvalidInput } from './invalidInput.ts';
 import { backends, deviceClasses, type Member, reachabilities } from './member.ts';
@@ -28,9 +29,9 @@ export function checkMembers(members: readonly Member[]): void {
     if (member.deviceClass !== undefined) checkChoice(member.deviceClass, deviceClasses, `${field}.deviceClass`);
     checkNumber(member.memoryBytes, `${field}.memoryBytes`, positive);
     checkOptional(member.hostMemoryBytes, `${field}.hostMemoryBytes`, {});
-    checkOptional(member.bandwidth, `${field}.bandwidth`, positive);
-    checkOptional(member.hostBandwidth, `${field}.hostBandwidth`, positive);
-    checkOptional(member.flops, `${field}.flops`, { above: true, most: 1e21 });
+    checkOptional(member.bandwidth, `${field}.bandwidth`, rate);
+    checkOptional(member.hostBandwidth, `${field}.hostBandwidth`, rate);
+    checkOptional(member.flops, `${field}.flops`, { ...rate, most: 1e21 });
     checkOptional(member.headroomBytes, `${field}.headroomBytes`, {});
     if (member.name !== undefined) checkText(member.name, `${field}.name`);
     checkText(member.build, `${field}.build`);

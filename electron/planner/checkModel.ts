@@ -3,9 +3,9 @@ import {
   checkNumber,
   checkObject,
   checkOptional,
+  checkText,
   mostBytes,
   mostCount,
-  positive,
   positiveCount,
 } from './checks.ts';
 import { InvalidInput } from './invalidInput.ts';
@@ -16,16 +16,19 @@ const mostLayers = 4096;
 /** Refuses a model without layers, sizes or valid cut points; throws `InvalidInput`. */
 export function checkModel(model: ModelShape): void {
   checkObject(model, 'model');
+  checkText(model.name, 'model.name');
+  checkText(model.architecture, 'model.architecture');
+  if (model.unsplittableReason !== null) checkText(model.unsplittableReason, 'model.unsplittableReason');
   checkNumber(model.hiddenSize, 'model.hiddenSize', positiveCount);
   checkNumber(model.vocabularySize, 'model.vocabularySize', positiveCount);
-  checkNumber(model.contextLength, 'model.contextLength', positiveCount);
+  checkNumber(model.contextLength, 'model.contextLength', { most: mostCount, whole: true });
   checkNumber(model.embeddingBytes, 'model.embeddingBytes');
   checkNumber(model.outputBytes, 'model.outputBytes');
   checkNumber(model.sharedBytes, 'model.sharedBytes');
   checkOptional(model.tiedBytes, 'model.tiedBytes', { most: Math.min(model.embeddingBytes, model.outputBytes) });
   checkOptional(model.attentionHeads, 'model.attentionHeads', positiveCount);
   checkOptional(model.feedForwardSize, 'model.feedForwardSize', positiveCount);
-  checkOptional(model.parameters, 'model.parameters', positive);
+  checkOptional(model.parameters, 'model.parameters', { least: 1 });
   checkList(model.layers, 'model.layers');
   const count = model.layers.length;
   if (count === 0) throw new InvalidInput('model.layers', 'must not be empty');
@@ -42,7 +45,7 @@ export function checkModel(model: ModelShape): void {
 
 function checkLayer(layer: LayerShape, field: string): void {
   checkObject(layer, field);
-  checkNumber(layer.weightBytes, `${field}.weightBytes`, positive);
+  checkNumber(layer.weightBytes, `${field}.weightBytes`, { least: 1 });
   checkNumber(layer.kvBytesPerToken, `${field}.kvBytesPerToken`, { most: mostCount });
   if (layer.slidingWindow !== null) checkNumber(layer.slidingWindow, `${field}.slidingWindow`, positiveCount);
   checkOptional(layer.expertBytes, `${field}.expertBytes`, { most: layer.weightBytes });

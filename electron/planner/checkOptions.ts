@@ -6,13 +6,24 @@ import {
   checkObject,
   checkOptional,
   checkText,
-  positive,
   positiveCount,
+  rate,
 } from './checks.ts';
 import { InvalidInput } from './invalidInput.ts';
 import { type Member, reachabilities } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
-import { type CostOptions, forces, kvTypes, type PlanOptions, plainRamChoices, policies } from './planOptions.ts';
+import {
+  type CostOptions,
+  forces,
+  kvTypes,
+  type Link,
+  type PlanOptions,
+  plainRamChoices,
+  policies,
+} from './planOptions.ts';
+
+/** A stage that is measured faster than this was not measured. */
+const leastMs = 1e-6;
 
 /** Refuses costs that mean nothing; throws `InvalidInput`. */
 export function checkCostOptions(options: CostOptions): void {
@@ -43,11 +54,7 @@ export function checkOptions(options: PlanOptions, members: readonly Member[], m
   checkOptional(options.promptTokens, 'options.promptTokens', positiveCount);
   checkFlag(options.exact, 'options.exact');
 
-  const known = new Set(members.map(({ address }) => address));
-  const checkAddress = (address: unknown, field: string) => {
-    checkText(address, field);
-    if (!known.has(address)) throw new InvalidInput(field, `is ${address}, which no member has`);
-  };
+  const checkAddress: CheckAddress = addressCheck(members);
   const checkAddresses = (addresses: readonly string[] | undefined, field: string) => {
     if (addresses === undefined) return;
     checkList(addresses, field);
@@ -61,19 +68,29 @@ export function checkOptions(options: PlanOptions, members: readonly Member[], m
   if (options.coordinator !== undefined && options.coordinator !== null) {
     checkAddress(options.coordinator, 'options.coordinator');
   }
-  checkLinks(options, checkAddress);
+  if (options.links !== undefined) checkLinks(options.links, members, 'options.links');
   checkMeasured(options, checkAddress, model.layers.length);
 }
 
-type CheckAddress = (address: unknown, field: string) => void;
+type CheckAddress = (address: unknown, field: string) => asserts address is string;
 
-function checkLinks({ links }: PlanOptions, checkAddress: CheckAddress): void {
-  if (links === undefined) return;
-  checkList(links, 'options.links');
+function addressCheck(members: readonly Member[]): CheckAddress {
+  const known = new Set(members.map(({ address }) => address));
+  return (address, field) => {
+    checkText(address, field);
+    if (!known.has(address)) throw new InvalidInput(field, `is ${address}, which no member has`);
+  };
+}
+
+/** Refuses links that lead nowhere or are measured twice; `name` is the path of the list. */
+export function checkLinks(links: unknown, members: readonly Member[], name: string): asserts links is readonly Link[] {
+  checkList(links, name);
+  const checkAddress: CheckAddress = addressCheck(members);
   const seen = new Map<string, Set<string>>();
-  for (const [index, link] of links.entries()) {
-    const field = `options.links[${index}]`;
-    checkObject(link, field);
+  for (const [index, each] of links.entries()) {
+    const field = `${name}[${index}]`;
+    checkObject(each, field);
+    const link: Partial<Record<keyof Link, unknown>> = each;
     checkAddress(link.from, `${field}.from`);
     checkAddress(link.to, `${field}.to`);
     if (link.from === link.to)
@@ -82,7 +99,7 @@ function checkLinks({ links }: PlanOptions, checkAddress: CheckAddress): void {
     if (known.has(link.to)) throw new InvalidInput(field, `measures ${link.from} to ${link.to} a second time`);
     seen.set(link.from, known.add(link.to));
     checkOptional(link.rttMs, `${field}.rttMs`, { most: 1e9 });
-    checkOptional(link.bytesPerSecond, `${field}.bytesPerSecond`, positive);
+    checkOptional(link.bytesPerSecond, `${field}.bytesPerSecond`, rate);
     if (link.reachability !== undefined) checkChoice(link.reachability, reachabilities, `${field}.reachability`);
   }
 }
@@ -99,6 +116,6 @@ function checkMeasured({ measured }: PlanOptions, checkAddress: CheckAddress, la
     seen.add(stage.address);
     checkNumber(stage.startLayer, `${field}.startLayer`, { most: layers - 1, whole: true });
     checkNumber(stage.endLayer, `${field}.endLayer`, { least: stage.startLayer + 1, most: layers, whole: true });
-    checkNumber(stage.ms, `${field}.ms`, { above: true, most: 1e9 });
+    checkNumber(stage.ms, `${field}.ms`, { least: leastMs, most: 1e9 });
   }
 }

@@ -79,5 +79,7 @@ export function checkOptional(value: unknown, field: string, bounds: Bounds): vo
 
 /** More than nothing. */
 export const positive: Bounds = { above: true };
+/** Something a second, of bytes or operations: less would be slower than any machine, and sums would no longer be finite. */
+export const rate: Bounds = { least: 1 };
 /** One, two, three. */
 export const positiveCount: Bounds = { least: 1, most: mostCount, whole: true };

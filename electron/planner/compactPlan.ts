@@ -1,13 +1,22 @@
 import { compareText } from './candidate.ts';
 import { checkMembers } from './checkMembers.ts';
+import { checkLinks } from './checkOptions.ts';
 import { checkChoice, checkFlag, checkList, checkNumber, checkObject, checkText, positiveCount } from './checks.ts';
 import type { Fit } from './fitOf.ts';
 import type { RejectionReason } from './gates.ts';
 import { InvalidInput } from './invalidInput.ts';
-import { type Backend, backendNamed, backends, deviceClassOf, type Member, reachabilities } from './member.ts';
+import {
+  type Backend,
+  backendNamed,
+  backends,
+  deviceClasses,
+  deviceClassOf,
+  type Member,
+  reachabilities,
+} from './member.ts';
 import type { ModelShape } from './modelShape.ts';
 import { type PlannedPipeline, planWith } from './plan.ts';
-import { policies } from './planOptions.ts';
+import { type Link, policies } from './planOptions.ts';
 import { settingsOf } from './settings.ts';
 
 /** A stage of the compact form: `end_layer` is inclusive. */
@@ -40,38 +49,47 @@ export interface CompactPlan {
 const gigabyte = 1e9;
 /** Keeps every sum of bytes exact. */
 const mostGigabytes = 9e6;
+/** A byte. */
+const leastGigabytes = 1e-9;
 /** Equal for all members of a class, so that memory and address alone decide. */
 const speeds = { accelerated: 400e9, plain: 40e9 };
 
 /**
  * Plans from the compact params of scripts: `{model: {layers, hidden_dim, total_vram_gb}, members: [{address, vram_gb,
- * backend, llama_commit, reachability, ...}], user_forced, force_single, policy, reference_commit, head,
- * cluster_members}`. Memory is GB as given, without headroom or KV, and all layers are equal. The policy is proportional
- * where none is named. The reference build is `reference_commit`, else that of `head`, else that of the lowest address.
- * `cluster_members` restricts and orders the members. Throws `InvalidInput`, which names the field.
+ * backend, llama_commit, reachability, deviceClass, paused, stale}], user_forced, force_single, policy, reference_commit,
+ * head, cluster_members, links}`; of a member the first four are needed. Memory is GB as given, without headroom or KV, and
+ * all layers are equal. The policy is proportional where none is named, and then CPU members are the equals of others. The
+ * reference build is `reference_commit`, else that of `head`, else that of the lowest address. `cluster_members` restricts
+ * and orders the members under both policies. `links` are those of `PlanOptions`. Throws `InvalidInput`, which names the
+ * field.
  */
 export function compactPlan(params: unknown): CompactPlan {
   const input = recordOf(params, 'params');
   const { model, layers, totalGb } = modelOf(input.model);
-  const members = restricted(membersOf(input.members), input.cluster_members);
-  checkMembers(members);
+  const everyone = membersOf(input.members);
+  checkMembers(everyone);
+  const members = restricted(everyone, input.cluster_members);
+  const links = linksOf(input.links, everyone);
   const policy = input.policy ?? 'proportional';
   checkChoice(policy, policies, 'policy');
-  checkFlag(input.user_forced, 'user_forced');
-  checkFlag(input.force_single, 'force_single');
-  if (input.user_forced === true && input.force_single === true) {
-    throw new InvalidInput('force_single', 'and user_forced contradict each other');
-  }
+  const forced = flagOf(input.user_forced, 'user_forced');
+  const single = flagOf(input.force_single, 'force_single');
+  if (forced && single) throw new InvalidInput('force_single', 'and user_forced contradict each other');
+  const head = headOf(input.head, everyone);
+  const fixed = input.cluster_members !== undefined && input.cluster_members !== null;
   const settings = {
     ...settingsOf(model, {
       policy,
       headroom: 0,
       engineHostBytes: 0,
-      coordinator: null,
-      referenceCommit: referenceOf(input, members),
-      ...(input.cluster_members === undefined ? {} : { members: members.map(({ address }) => address) }),
-      ...(input.user_forced === true ? { force: 'cluster' as const } : {}),
-      ...(input.force_single === true ? { force: 'single' as const } : {}),
+      links,
+      // Links say how to reach the head, so that the chain can start there.
+      coordinator: links.length > 0 ? (head?.address ?? null) : null,
+      referenceCommit: referenceOf(input.reference_commit, head, members),
+      plainRam: policy === 'proportional' ? 'always' : 'last-resort',
+      ...(fixed ? { members: members.map(({ address }) => address) } : {}),
+      ...(forced ? { force: 'cluster' as const } : {}),
+      ...(single ? { force: 'single' as const } : {}),
     }),
     weightsOnly: true,
   };
@@ -79,10 +97,8 @@ export function compactPlan(params: unknown): CompactPlan {
   const layerBytes = model.layers[0]?.weightBytes ?? 0;
   const offered = new Map(members.map(({ address, memoryBytes }) => [address, memoryBytes]));
   const out = new Set(plan.rejected.map(({ address }) => address));
-  const held = [...offered].reduce(
-    (sum, [address, bytes]) => sum + (out.has(address) ? 0 : Math.floor(bytes / layerBytes)),
-    0,
-  );
+  const rooms = [...offered].map(([address, bytes]) => (out.has(address) ? 0 : Math.floor(bytes / layerBytes)));
+  const held = single ? Math.max(0, ...rooms) : rooms.reduce((sum, room) => sum + room, 0);
   const pipelines = plan.pipelines.map(compactPipeline);
   return {
     fit: plan.fit,
@@ -147,21 +163,34 @@ function membersOf(value: unknown): Member[] {
   checkList(value, 'members');
   return value.map((each, index) => {
     const field = `members[${index}]`;
-    const { address, vram_gb: memory, backend, llama_commit: build, reachability } = recordOf(each, field);
+    const {
+      address,
+      vram_gb: memory,
+      backend,
+      llama_commit: build,
+      reachability,
+      deviceClass,
+      paused,
+      stale,
+    } = recordOf(each, field);
     checkText(address, `${field}.address`);
-    checkNumber(memory, `${field}.vram_gb`, { above: true, most: mostGigabytes });
+    checkNumber(memory, `${field}.vram_gb`, { least: leastGigabytes, most: mostGigabytes });
     checkText(build, `${field}.llama_commit`);
     const reached = reachability ?? 'LocalDirect';
     checkChoice(reached, reachabilities, `${field}.reachability`);
     const known = backendOf(backend, `${field}.backend`);
-    const speed = deviceClassOf({ backend: known }) === 'cpu' ? speeds.plain : speeds.accelerated;
+    const lies = deviceClass ?? deviceClassOf({ backend: known });
+    checkChoice(lies, deviceClasses, `${field}.deviceClass`);
     return {
       address,
       backend: known,
+      deviceClass: lies,
       memoryBytes: Math.round(memory * gigabyte),
-      bandwidth: speed,
+      bandwidth: lies === 'cpu' ? speeds.plain : speeds.accelerated,
       build,
       reachability: reached,
+      paused: flagOf(paused, `${field}.paused`),
+      stale: flagOf(stale, `${field}.stale`),
     };
   });
 }
@@ -185,18 +214,33 @@ function restricted(members: Member[], wanted: unknown): Member[] {
   });
 }
 
-function referenceOf(input: Readonly<Record<string, unknown>>, members: readonly Member[]): string {
-  const { reference_commit: reference, head } = input;
+/** A member with this address, in or out of the cluster: it may lead without holding a layer. */
+function headOf(head: unknown, members: readonly Member[]): Member | null {
+  if (head === undefined || head === null) return null;
+  checkText(head, 'head');
+  const leader = members.find(({ address }) => address === head);
+  if (leader === undefined) throw new InvalidInput('head', `is ${head}, which no member has`);
+  return leader;
+}
+
+function referenceOf(reference: unknown, head: Member | null, members: readonly Member[]): string {
   if (reference !== undefined && reference !== null) {
     checkText(reference, 'reference_commit');
     return reference;
   }
-  if (head !== undefined && head !== null) {
-    checkText(head, 'head');
-    const leader = members.find(({ address }) => address === head);
-    if (leader === undefined) throw new InvalidInput('head', `is ${head}, which no member has`);
-    return leader.build;
-  }
+  if (head !== null) return head.build;
   const [lowest] = [...members].sort((a, b) => compareText(a.address, b.address));
   return lowest?.build ?? 'none';
+}
+
+function linksOf(value: unknown, members: readonly Member[]): readonly Link[] {
+  if (value === undefined || value === null) return [];
+  checkLinks(value, members, 'links');
+  return value;
+}
+
+/** Null says no more than nothing. */
+function flagOf(value: unknown, field: string): boolean {
+  checkFlag(value ?? undefined, field);
+  return value === true;
 }

@@ -61,7 +61,7 @@ function firstLines(plan: Facts, first: PlannedPipeline, origin: PlanOrigin, nam
         : `No member can hold it alone${largestText(assignment, nameOf)}.`,
       settings.policy === 'proportional'
         ? `Everyone takes layers by memory: ${sharesText(first, nameOf)}. That is ${plural(first.hops, 'hop')}.`
-        : `${settings.members === null ? 'The strongest are filled first' : 'In your order'}: ` +
+        : `${settings.members === null ? 'These hold it together' : 'In your order'}: ` +
             `${sharesText(first, nameOf)}. That is ${plural(first.hops, 'hop')}, the fewest possible.`,
     );
   }
@@ -93,7 +93,11 @@ function otherLines(
   );
   const { replicas } = settings;
   if (replicas !== null && plan.pipelines.length < Math.min(replicas, settings.maxReplicas)) {
-    lines.push(`${plural(replicas, 'pipeline')} asked for; the members suffice for ${plan.pipelines.length}.`);
+    lines.push(
+      settings.policy === 'proportional' && plan.hops > 0
+        ? `${plural(replicas, 'pipeline')} asked for; a proportional plan is one, for everyone is part of it.`
+        : `${plural(replicas, 'pipeline')} asked for; the members suffice for ${plan.pipelines.length}.`,
+    );
   }
   if (plan.spare.length > 0) lines.push(`Not needed: ${plan.spare.map(nameOf).join(', ')}.`);
   return lines;

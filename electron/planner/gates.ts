@@ -1,6 +1,7 @@
 import { type Candidate, candidateOf, compareText, offerFor } from './candidate.ts';
+import type { Lead } from './lead.ts';
 import type { Links } from './links.ts';
-import { carriesActivations, deviceClassOf, type Member, type Reachability } from './member.ts';
+import { carriesActivations, type Member, type Reachability } from './member.ts';
 import type { RangeCosts } from './rangeCosts.ts';
 import type { Settings } from './settings.ts';
 
@@ -38,6 +39,7 @@ export function gates(
   links: Links,
   costs: RangeCosts,
   settings: Settings,
+  { coordinator, referenceCommit }: Lead,
   plainRam: boolean,
 ): Admission {
   const room = [...members].sort((a, b) => compareText(a.address, b.address));
@@ -50,17 +52,19 @@ export function gates(
       return reason === null;
     });
 
-  const awake = pass(room, (member) => choiceReason(member, settings) ?? stateReason(member));
-  const referenceCommit = settings.referenceCommit ?? referenceOf(room, awake, settings);
+  const awake = pass(room, (member) => absence(member, settings));
   const alike = pass(awake, (member) => buildReason(member, referenceCommit));
-  const reachable = pass(alike, (member) => reachReason(member, alike, links, settings));
-  const coordinator = settings.coordinator === undefined ? electedOf(reachable) : settings.coordinator;
+  const addresses = alike.map(({ address }) => address);
   const admitted: Candidate[] = [];
   const tooSmall: Candidate[] = [];
   const least = leastPart(costs);
-  for (const member of reachable) {
+  const whole = costs.bytes(0, costs.layerCount);
+  for (const member of alike) {
     const candidate = candidateOf(member, costs, settings, { leads: member.address === coordinator, plainRam });
-    if (candidate.capacity >= least) {
+    const reachability = blockedBy(member, addresses, links, coordinator, candidate.capacity >= whole);
+    if (reachability !== null) {
+      reject(member, { kind: 'NotDataPlaneReachable', reachability });
+    } else if (candidate.capacity >= least) {
       admitted.push(candidate);
     } else {
       tooSmall.push(candidate);
@@ -73,23 +77,9 @@ export function gates(
   return { admitted, tooSmall, rejected, coordinator, referenceCommit };
 }
 
-/** The build of the coordinator, else the one that most members run, of equally many that of the lowest address. */
-function referenceOf(room: readonly Member[], awake: readonly Member[], settings: Settings): string | null {
-  const leader = room.find(({ address }) => address === settings.coordinator);
-  if (leader !== undefined) return leader.build;
-  const runs = new Map<string, number>();
-  for (const { build } of awake) runs.set(build, (runs.get(build) ?? 0) + 1);
-  const [commonest] = [...runs].sort((a, b) => b[1] - a[1]);
-  return commonest?.[0] ?? null;
-}
-
-/** A machine with a GPU leads where there is one, else a CPU member that joins would move the stages about. */
-function electedOf(room: readonly Member[]): string | null {
-  const isPlain = (member: Member) => Number(deviceClassOf(member) === 'cpu');
-  const [first] = [...room].sort(
-    (a, b) => isPlain(a) - isPlain(b) || b.memoryBytes - a.memoryBytes || compareText(a.address, b.address),
-  );
-  return first?.address ?? null;
+/** Why a member takes no part whatever the model: it is not wanted, or not there. */
+export function absence(member: Member, settings: Settings): RejectionReason | null {
+  return choiceReason(member, settings) ?? stateReason(member);
 }
 
 function choiceReason({ address }: Member, { members, excluded }: Settings): RejectionReason | null {
@@ -107,34 +97,35 @@ function buildReason(member: Member, expected: string | null): RejectionReason |
   return { kind: 'BuildMismatch', expected, found: member.build };
 }
 
-/** What keeps a member out of every ring: its own reachability, or that of all dials to it or all dials from it. */
-function reachReason(
-  member: Member,
-  room: readonly Member[],
+/**
+ * What keeps a member out of every ring; null where it may take part. A ring of one member that leads itself, or that nobody
+ * leads, needs no link. Of a larger ring a member needs a way in and a way out, and the coordinator's own ways count.
+ */
+function blockedBy(
+  { address, reachability = 'LocalDirect' }: Member,
+  room: readonly string[],
   links: Links,
-  settings: Settings,
-): RejectionReason | null {
-  const reachability = blockedBy(member, room, links, settings);
-  return reachability === null ? null : { kind: 'NotDataPlaneReachable', reachability };
-}
-
-function blockedBy(member: Member, room: readonly Member[], links: Links, settings: Settings): Reachability | null {
-  const { address } = member;
-  const own = member.reachability ?? 'LocalDirect';
-  const others = new Set(links.unknown ? [] : room.map((other) => other.address));
-  if (!links.unknown && typeof settings.coordinator === 'string') others.add(settings.coordinator);
-  others.delete(address);
-  if (others.size === 0) return carriesActivations(own) ? null : own;
-  const inward = firstBlock([...others], (other) => links.reachability(other, address));
-  if (inward !== null || address === settings.coordinator) return inward;
-  return firstBlock([...others], (other) => links.reachability(address, other));
-}
-
-/** What blocks the first way, where none is open; null where one is. */
-function firstBlock(others: readonly string[], reachability: (other: string) => Reachability): Reachability | null {
-  const [first] = others;
-  if (first === undefined || others.some((other) => carriesActivations(reachability(other)))) return null;
-  return reachability(first);
+  coordinator: string | null,
+  holdsAll: boolean,
+): Reachability | null {
+  const leads = address === coordinator;
+  // Without any dial to go by, a member that is only reached from outside is no one's neighbour.
+  if (links.unknown && coordinator === null && !carriesActivations(reachability)) return reachability;
+  const starts = coordinator === null || links.usable(coordinator, address);
+  const finishes = coordinator === null || links.usable(address, coordinator);
+  if (holdsAll && starts && finishes) return null;
+  const others = room.filter((other) => other !== address);
+  if (others.length === 0 && starts && finishes) return null;
+  const entered = others.some((other) => links.usable(other, address));
+  const left = others.some((other) => links.usable(address, other));
+  if (entered && left) return null;
+  if (!leads && ((starts && left) || (entered && finishes))) return null;
+  const neighbours = coordinator === null || leads ? others : [coordinator, ...others];
+  const ways = [
+    ...neighbours.map((other) => links.reachability(other, address)),
+    ...neighbours.map((other) => links.reachability(address, other)),
+  ];
+  return ways.find((way) => !carriesActivations(way)) ?? reachability;
 }
 
 /** Bytes of the smallest part that the model can be cut into. */

@@ -9,7 +9,7 @@ export function helpText(help: Help, nameOf: (address: string) => string): strin
     case 'MoreMemory':
       return `${nameOf(help.address)} sharing ${formatBytes(help.memoryBytes)} would do.`;
     case 'SmallerContext':
-      return `A context of ${help.contextLength} tokens in all would do.`;
+      return `A context of ${help.perRequest} tokens for each request would do.`;
     case 'SmallerKvType':
       return `A KV cache of type ${help.kvType} would do.`;
     case 'SmallerQuant': {

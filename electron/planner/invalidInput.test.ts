@@ -74,7 +74,7 @@ const numbers: readonly (readonly [string, ...('zero' | 'missing')[]])[] = [
   ['members[0].headroomBytes'],
   ['model.hiddenSize', 'zero', 'missing'],
   ['model.vocabularySize', 'zero', 'missing'],
-  ['model.contextLength', 'zero', 'missing'],
+  ['model.contextLength', 'missing'],
   ['model.embeddingBytes', 'missing'],
   ['model.outputBytes', 'missing'],
   ['model.sharedBytes', 'missing'],
@@ -106,6 +106,15 @@ const numbers: readonly (readonly [string, ...('zero' | 'missing')[]])[] = [
   ['options.engineHostBytes'],
   ['options.headroom'],
 ];
+/** Fields that divide something: what is next to nothing there would make times without end. */
+const divisors = [
+  'members[0].bandwidth',
+  'members[0].hostBandwidth',
+  'members[0].flops',
+  'model.layers[2].weightBytes',
+  'options.links[0].bytesPerSecond',
+  'options.measured[0].ms',
+];
 const badNumbers = numbers.flatMap(([field, ...also]) =>
   [...(Object.keys(bad) as Bad[]), ...also].map((kind) => ({ field, kind })),
 );
@@ -126,6 +135,9 @@ const badChoices = [
   { field: 'members[0]', value: null },
   { field: 'members', value: 'all' },
   { field: 'model', value: undefined },
+  { field: 'model.name', value: '' },
+  { field: 'model.architecture', value: 7 },
+  { field: 'model.unsplittableReason', value: '' },
   { field: 'model.layers', value: [] },
   { field: 'model.layers', value: undefined },
   { field: 'model.layers[1]', value: 3 },
@@ -156,6 +168,10 @@ describe('input that means nothing', () => {
   test.each(badNumbers)('$field refuses a number that is $kind', ({ field, kind }) => {
     const value = kind === 'zero' ? 0 : kind === 'missing' ? undefined : bad[kind];
     expect(refusalOf(changed(scene, field, value)).field).toBe(field);
+  });
+
+  test.each(divisors)('%s refuses next to nothing', (field) => {
+    expect(refusalOf(changed(scene, field, 1e-300)).field).toBe(field);
   });
 
   test.each(badChoices)('$field refuses $value', ({ field, value, named }) => {
@@ -210,6 +226,10 @@ describe('the compact form', () => {
     { field: 'members[1].address', value: 'a1' },
     { field: 'members[1].address', value: undefined },
     { field: 'members[0].vram_gb', value: 0 },
+    { field: 'members[0].vram_gb', value: 1e-300 },
+    { field: 'members[0].deviceClass', value: 'tpu' },
+    { field: 'members[0].paused', value: 'no' },
+    { field: 'links', value: [{ from: 'a1', to: 'zz' }], named: 'links[0].to' },
     { field: 'members[0].vram_gb', value: -8 },
     { field: 'members[0].vram_gb', value: null },
     { field: 'members[0].vram_gb', value: Number.POSITIVE_INFINITY },
@@ -228,6 +248,23 @@ describe('the compact form', () => {
     const error = thrownBy(() => compactPlan(changed(params, field, value)));
     expect(error).toBeInstanceOf(InvalidInput);
     expect(error instanceof InvalidInput && error.field).toBe(named ?? field);
+  });
+
+  test('names a twin even where it is not asked to take part', () => {
+    const twins = { ...params, members: [...params.members, params.members[0]], cluster_members: ['b2'] };
+    expect(thrownBy(() => compactPlan(twins))).toMatchObject({ field: 'members[2].address' });
+  });
+
+  test('takes null for nothing', () => {
+    const nothing = {
+      user_forced: null,
+      force_single: null,
+      policy: null,
+      head: null,
+      links: null,
+      cluster_members: null,
+    };
+    expect(compactPlan({ ...params, ...nothing })).toEqual(compactPlan(params));
   });
 
   test('answers anything at all with a plan or a typed error', () => {

@@ -6,7 +6,7 @@ export interface ModelShape {
   /** n_embd. */
   hiddenSize: number;
   vocabularySize: number;
-  /** Trained context length in tokens. */
+  /** Trained context length in tokens; 0 where the file does not say. */
   contextLength: number;
   layers: LayerShape[];
   /** Tensors that only the first stage holds (the token embedding; kept outside llama.cpp, in host memory). */

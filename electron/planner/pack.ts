@@ -54,7 +54,10 @@ function firstOf(least: number, most: number, find: (count: number) => Stage[] |
 }
 
 /** A lower bound: so many of the largest members would do if each stood where it holds most. */
-function fewestBySize(ranked: readonly Candidate[], { costs, reachOf }: Packing): number {
+export function fewestBySize(
+  ranked: readonly Candidate[],
+  { costs, reachOf }: Pick<Packing, 'costs' | 'reachOf'>,
+): number {
   let left = costs.boundaries.length - 1;
   for (const [index, { capacity }] of ranked.entries()) {
     left -= reachOf(capacity).mostParts;

@@ -66,15 +66,24 @@ export interface PlanOptions extends CostOptions {
   members?: readonly string[] | undefined;
   /** Members that the user does not want. */
   excluded?: readonly string[] | undefined;
-  /** Pipelines wanted. Fewer where the members do not suffice, and then the plan says so. */
+  /**
+   * Pipelines wanted. Fewer where the members do not suffice, and one where a proportional plan takes everyone into it, and
+   * then the plan says so.
+   */
   replicas?: number | undefined;
   /** Pipelines at most. */
   maxReplicas?: number | undefined;
   /** Default 'last-resort'. */
   plainRam?: PlainRam | undefined;
-  /** Who leads; null for nobody. Default the admitted member with the most GPU or unified memory, else RAM. */
+  /**
+   * Who leads; null for nobody. Default a member under which the model fits, in the fewest hops, of equal ones with the most
+   * GPU or unified memory, else RAM; a machine without a GPU only where no other can.
+   */
   coordinator?: string | null | undefined;
-  /** The build that members must run. Default that of the coordinator given, else the one that most members run. */
+  /**
+   * The build that members must run. Default that of the coordinator given, else the one whose members serve the model best:
+   * without plain RAM, then in the fewest hops, then with the most GPU and unified memory, then with the lowest address.
+   */
   referenceCommit?: string | undefined;
   links?: readonly Link[] | undefined;
   measured?: readonly MeasuredStage[] | undefined;

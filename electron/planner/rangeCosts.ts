@@ -95,7 +95,8 @@ export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCost
 
   return {
     layerCount,
-    boundaries: [0, ...model.cutPoints, layerCount],
+    // A reason to stay whole outweighs cut points.
+    boundaries: [0, ...(model.unsplittableReason === null ? model.cutPoints : []), layerCount],
     bytes: (start, end) =>
       between(memorySums, start, end) +
       everyStage +

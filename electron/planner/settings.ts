@@ -1,6 +1,9 @@
 import type { ModelShape } from './modelShape.ts';
 import type { Force, KvType, Link, MeasuredStage, PlainRam, PlanOptions, Policy } from './planOptions.ts';
 
+/** Tokens over all slots where nobody says otherwise. */
+const assumedContext = 8192;
+
 /** What decides the bytes of a range of layers, with every default filled in. */
 export interface CostSettings {
   contextLength: number;
@@ -37,7 +40,7 @@ export interface Settings extends CostSettings {
 export function settingsOf(model: ModelShape, options: PlanOptions): Settings {
   const slots = options.slots ?? 4;
   return {
-    contextLength: options.contextLength ?? Math.min(8192, model.contextLength * slots),
+    contextLength: options.contextLength ?? Math.min(assumedContext, (model.contextLength || assumedContext) * slots),
     slots,
     kvType: options.kvType ?? 'f16',
     swaFull: options.swaFull ?? true,

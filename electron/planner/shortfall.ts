@@ -20,7 +20,8 @@ export type Help =
   | { kind: 'AnotherMember'; memoryBytes: number }
   /** The largest member, if it shared so much. */
   | { kind: 'MoreMemory'; address: string; memoryBytes: number }
-  | { kind: 'SmallerContext'; contextLength: number }
+  /** `contextLength` is the total over all slots, as in the options. */
+  | { kind: 'SmallerContext'; contextLength: number; perRequest: number }
   | { kind: 'SmallerKvType'; kvType: 'q8_0' }
   /** `fraction` of the weights' bytes; `quant` names one of that size where the number of weights is known. */
   | { kind: 'SmallerQuant'; fraction: number; quant: string | null }
@@ -63,7 +64,10 @@ export function shortfall(
   if (settings.plainRam === 'never' && fits({ settings: { plainRam: 'last-resort' } })) help.push({ kind: 'PlainRam' });
   help.push(...memoryHelp(members, settings, assignment, fits));
   const context = largestContext((contextLength) => fits({ settings: { contextLength } }), settings);
-  if (context !== null) help.push({ kind: 'SmallerContext', contextLength: context });
+  if (context !== null) {
+    const perRequest = Math.floor(context / settings.slots);
+    help.push({ kind: 'SmallerContext', contextLength: context, perRequest });
+  }
   if (settings.kvType === 'f16' && fits({ settings: { kvType: 'q8_0' } })) {
     help.push({ kind: 'SmallerKvType', kvType: 'q8_0' });
   }
@@ -136,7 +140,8 @@ function largestContext(fits: (contextLength: number) => boolean, settings: Sett
     if (fits(middle * contextStep)) low = middle;
     else high = middle - 1;
   }
-  return low > 0 && fits(low * contextStep) ? low * contextStep : null;
+  const most = low * contextStep;
+  return most >= settings.slots && fits(most) ? most : null;
 }
 
 function largestQuant(model: ModelShape, fits: (model: ModelShape) => boolean): Help | null {

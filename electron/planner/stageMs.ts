@@ -16,6 +16,8 @@ export function stageMs(
   const hostRead =
     candidate.capacity === candidate.deviceBytes ? 0 : read * spilledFraction(candidate, costs, start, end);
   const readMs = ((read - hostRead) / candidate.speed + hostRead / candidate.hostSpeed) * 1000;
+  // A measured time holds the arithmetic of its one sequence already.
+  if (candidate.isMeasured && sequences === 1) return readMs;
   const computeMs = ((costs.operations(start, end) * sequences) / candidate.flops) * 1000;
   return Math.max(readMs, computeMs);
 }

@@ -6,21 +6,27 @@ import { stageBytes } from '../stageBytes.ts';
 /**
  * The fewest stages with which these members can hold the model, found by trying every order of every set of them with
  * every cut; null where none can. It shares with the planner only the bytes of a range. Nothing is rejected beforehand,
- * so that a gate which is too strict shows.
+ * so that a gate which is too strict shows. `room` knows how a leader is
+ * reached that holds nothing.
  */
 export function fewestByBruteForce(
   members: readonly Member[],
   model: ModelShape,
   options: PlanOptions,
   coordinator: string | null,
-  least = 1,
+  { least, room }: { least: number; room: readonly Member[] },
 ): number | null {
   const boundaries = [0, ...model.cutPoints, model.layers.length];
   const parts = boundaries.length - 1;
-  const usable = (from: string, to: string) => from === to || carriesActivations(reach(from, to, members, options));
+  const usable = (from: string, to: string) => from === to || carriesActivations(reach(from, to, room, options));
   const follows = members.map((to) => members.map((from) => usable(from.address, to.address)));
   const starts = members.map(({ address }) => coordinator === null || usable(coordinator, address));
   const finishes = members.map(({ address }) => coordinator === null || usable(address, coordinator));
+  // Where nobody dialled and nobody leads, all that is known of a way into a member is what it says of itself.
+  if (coordinator === null && (options.links ?? []).length === 0) {
+    const known = members.filter(({ reachability = 'LocalDirect' }) => carriesActivations(reachability));
+    if (known.length < members.length) return fewestByBruteForce(known, model, options, coordinator, { least, room });
+  }
   const rooms = members.map((member) => roomFor(member, options, coordinator));
   // For each member and start, the set of ends that it has room for.
   const ends: number[][] = members.map(() => boundaries.map(() => 0));
