@@ -68,7 +68,7 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
           const result = attempt({ coordinator, referenceCommit }, plainRam);
           failed ??= result;
           if (stagesOf(result) < stagesOf(best)) best = result;
-          if (stagesOf(best) <= bound || isDone(best, members, settings)) break;
+          if (stagesOf(best) <= bound || (best !== null && isGoodEnough(bound, members, settings))) break;
           // Too little memory, whoever leads.
           if (bound === Number.POSITIVE_INFINITY) break;
         }
@@ -79,9 +79,12 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
   return failed ?? attempt({ coordinator: settings.coordinator ?? null, referenceCommit: builds[0] ?? null }, false);
 }
 
-/** Whether no other leader is worth a try: hops count only in hop-minimal plans, and large rooms take the first that fits. */
-function isDone(best: Assignment | null, members: readonly Member[], { policy }: Settings): boolean {
-  return best !== null && (policy === 'proportional' || members.length > exactLimit);
+/**
+ * Whether the first leader under which the model fits will do: in large rooms, and where hops do not count. To run on one
+ * member is better than a proportional plan, though.
+ */
+function isGoodEnough(bound: number, members: readonly Member[], { policy }: Settings): boolean {
+  return members.length > exactLimit || (policy === 'proportional' && bound > 1);
 }
 
 function stagesOf(assignment: Assignment | null): number {

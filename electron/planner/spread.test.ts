@@ -12,9 +12,9 @@ describe('proportional', () => {
     fc.assert(
       fc.property(randomScene(), ({ members, model, options }) => {
         const { pipelines } = plan(members, model, { ...options, policy: 'proportional' });
-        expect(pipelines.length).toBeLessThanOrEqual(1);
         const [first] = pipelines;
         if (first === undefined) return;
+        if (first.hops > 0) expect(pipelines).toHaveLength(1);
         const counts = first.stages.map(({ startLayer, endLayer }) => endLayer - startLayer);
         expect(counts.reduce((sum, count) => sum + count, 0)).toBe(model.layers.length);
         expect(Math.min(...counts)).toBeGreaterThanOrEqual(1);
