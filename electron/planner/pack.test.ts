@@ -154,9 +154,11 @@ describe('hop-minimal', () => {
 
 describe('a room with missing links', () => {
   test('gives a small member less than it could reach, so that it bridges two large ones', () => {
-    // a cannot dial c, and b holds only one of the small layers: a must stop after the first.
+    // a cannot dial c, and b holds only one of the small layers, not the first, which has the embedding beside it: a must
+    // stop after the first.
     const model = {
       ...equalLayers(4),
+      embeddingBytes: 1,
       layers: equalLayers(4).layers.map((layer, index) => ({ ...layer, weightBytes: index === 2 ? 5 : 1 })),
     };
     const member = (address: string, memoryBytes: number): Member => ({
@@ -170,7 +172,7 @@ describe('a room with missing links', () => {
       coordinator: 'a',
       links: [{ from: 'a', to: 'c', reachability: 'RelayOnly' }],
     });
-    const { pipelines } = planWith([member('a', 6), member('b', 1), member('c', 6)], model, {
+    const { pipelines } = planWith([member('a', 7), member('b', 1), member('c', 6)], model, {
       ...settings,
       weightsOnly: true,
     });

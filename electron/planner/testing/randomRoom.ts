@@ -173,9 +173,9 @@ export interface Scene {
   options: PlanOptions;
 }
 
-export function randomScene(): fc.Arbitrary<Scene> {
+export function randomScene({ members: most = 7, layers = 7 } = {}): fc.Arbitrary<Scene> {
   return fc
-    .tuple(randomMembers(), randomModel())
+    .tuple(randomMembers({ most }), randomModel({ most: layers }))
     .chain(([members, model]) => randomOptions(members).map((options) => ({ members, model, options })));
 }
 
