@@ -49,6 +49,8 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
     reachOf: reachIn(costs),
     links: linksOf(members, settings.links),
     activationBytes: activationBytesOf(model, settings.exact),
+    slots: settings.slots,
+    balances: !settings.weightsOnly,
     fixedOrder: settings.members,
   };
   const attempt = (lead: Lead, plainRam: boolean): Assignment => {

@@ -26,10 +26,10 @@ describe('a plan says', () => {
       'Ten takes 10.0 GB: 10.0 GB weights in 10 layers, 0 B KV cache for 256 tokens over 1 slot, 2.1 KB buffers.',
       'cleo is left out: it runs llama.cpp c0, the pool runs c1.',
       'No member can hold it alone; the largest, ada, has room for 7.0 GB.',
-      'These hold it together: ada layers 0 to 5, bob layers 6 to 9. That is 1 hop, the fewest possible.',
+      'These hold it together: ada layers 0 to 4, bob layers 5 to 9. That is 1 hop, the fewest possible.',
       'Not needed: dan.',
       'Predicted: 48.8 tokens/s for one request (21 ms a token, 0.5 ms of it on the network), 48.8 for 1 at once; ' +
-        'first token of a 512-token prompt after 6.2 s.',
+        'first token of a 512-token prompt after 5.1 s.',
     ]);
   });
 

@@ -19,6 +19,10 @@ export interface Packing {
   coordinator: string | null;
   /** Bytes of one token's activations. */
   activationBytes: number;
+  /** Sequences at once. */
+  slots: number;
+  /** Whether tokens/s of many decide ties. The compact form knows no speeds: there the largest are filled first. */
+  balances: boolean;
   /** The only order in which stages may stand, null for any. */
   fixedOrder: readonly string[] | null;
 }

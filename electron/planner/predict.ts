@@ -1,5 +1,6 @@
 import type { Packing, Stage } from './packing.ts';
 import { tokenIdBytes } from './ring.ts';
+import { roundMs } from './roundMs.ts';
 import type { Settings } from './settings.ts';
 import { chunkMs, stageMs } from './stageMs.ts';
 
@@ -33,23 +34,12 @@ export function predict(stages: readonly Stage[], packing: Packing, settings: Se
     stages.slice(1).map((_, index) => links.oneWayMs(address(index), address(index + 1), rows * activationBytes));
   const transfersOf = (rows: number) =>
     stages.slice(1).map((_, index) => links.transferMs(address(index), address(index + 1), rows * activationBytes));
-  const stepOf = (sequences: number) =>
-    stages.map(({ candidate, start, end }) => stageMs(candidate, costs, start, end, sequences));
   const chunkOf = (tokens: number) =>
     stages.map(({ candidate, start, end }) => chunkMs(candidate, costs, start, end, tokens));
 
-  const stageTimes = stepOf(1);
+  const stageTimes = stages.map(({ candidate, start, end }) => stageMs(candidate, costs, start, end, 1));
   const hopTimes = hopsOf(1);
   const traversalMs = sum(stageTimes) + sum(hopTimes) + entryMs + exitMs;
-
-  const microBatches = Math.min(settings.slots, stages.length);
-  const sequences = settings.slots / microBatches;
-  const busy = stepOf(sequences);
-  // A step cannot come round sooner than it travels, nor sooner than the slowest stage or link has served all the others.
-  const roundMs = Math.max(
-    sum(busy) + sum(hopsOf(sequences)) + entryMs + exitMs,
-    microBatches * Math.max(...busy, ...transfersOf(sequences)),
-  );
 
   const chunks = Math.ceil(settings.promptTokens / settings.batch);
   const fullChunk = Math.min(settings.batch, settings.promptTokens);
@@ -63,7 +53,7 @@ export function predict(stages: readonly Stage[], packing: Packing, settings: Se
     entryMs,
     exitMs,
     tokensPerSecond: 1000 / traversalMs,
-    tokensPerSecondMany: (settings.slots * 1000) / roundMs,
+    tokensPerSecondMany: (settings.slots * 1000) / roundMs(stages, packing),
     firstTokenMs,
     promptTokens: settings.promptTokens,
   };

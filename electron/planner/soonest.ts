@@ -2,17 +2,21 @@ import { byMemory, byStrength, type Candidate } from './candidate.ts';
 import type { Cover } from './cover.ts';
 import type { Packing, Stage } from './packing.ts';
 import { type Ring, ringOf } from './ring.ts';
+import { microBatch, roundMs } from './roundMs.ts';
 import { splitChain } from './splitChain.ts';
 import { stageMs } from './stageMs.ts';
 
 /** Sets of up to this many members are tried in every order. */
 const allOrders = 4;
+/** Cells of splits that are worked out for sets that only tie with the best, in small rooms enough for all of them. */
+const cellsForTies = 60_000;
 /** Predicted times that differ by less are equal. */
 const tolerance = 1e-9;
 
 /**
- * Of the sets that can hold the model, the members, order and split that compute one token soonest; null for no set. At
- * most `patience` splits are compared, the most promising first.
+ * Of the sets that can hold the model, the members, order and split that compute one token soonest, and of equally soon ones
+ * those that serve most tokens in all slots; null for no set. At most `patience` splits are worked out, the most promising
+ * first, and as many of ties as `cellsForTies` allows.
  */
 export function soonest(
   found: readonly Cover[],
@@ -25,22 +29,65 @@ export function soonest(
   const weighed = found
     .map(({ order }) => ({ order, computeMs: floorMs(order), latencyMs: ring.leastLatencyMs(order) }))
     .sort((a, b) => a.computeMs + a.latencyMs - (b.computeMs + b.latencyMs));
+  const parts = packing.costs.boundaries.length - 1;
+  const tiesLeft = cellsForTies / (parts * parts * (found[0]?.order.length ?? 1));
   let splits = 0;
-  let best: { stages: Stage[]; ms: number } | null = null;
-  const cannotWin = (ms: number) => best !== null && ms >= best.ms * (1 - tolerance);
+  let ties = 0;
+  let best: Timed | null = null;
+  const seen = new Set<string>();
   for (const { order, computeMs, latencyMs } of weighed) {
-    if (cannotWin(computeMs + latencyMs)) break;
+    if (isSlower(computeMs + latencyMs, best)) break;
+    if (ties > tiesLeft && mayOnlyTie(computeMs + latencyMs, best)) break;
     for (const timed of ordersOf(order, list, ring)) {
-      if (cannotWin(computeMs + timed.latencyMs) || splits === patience) break;
+      const leastMs = computeMs + timed.latencyMs;
+      if (isSlower(leastMs, best) || splits === patience) break;
+      if (mayOnlyTie(leastMs, best)) {
+        ties += 1;
+        if (ties > tiesLeft) break;
+      }
       const chain = timed.order.flatMap((index) => list[index] ?? []);
-      const stages = splitByStrength(chain, packing);
-      if (stages === null) continue;
+      // Machines that are alike in all that counts make plans that are alike.
+      const kind = packing.links.unknown ? chain.map((each) => kindOf(each, packing)).join() : null;
+      if (kind !== null && seen.has(kind)) continue;
+      if (kind !== null) seen.add(kind);
       splits += 1;
-      const ms = totalMs(stages, packing, timed.latencyMs);
-      if (!cannotWin(ms)) best = { stages, ms };
+      best = sooner(best, splitByStrength(chain, packing), packing, timed.latencyMs);
     }
   }
   return best?.stages ?? null;
+}
+
+interface Timed {
+  stages: Stage[];
+  ms: number;
+  roundMs: number;
+}
+
+function isSlower(ms: number, best: { ms: number } | null): boolean {
+  return best !== null && ms > best.ms * (1 + tolerance);
+}
+
+function mayOnlyTie(leastMs: number, best: { ms: number } | null): boolean {
+  return best !== null && !isSlower(best.ms, { ms: leastMs });
+}
+
+/** The better of the best so far and a new split: sooner for one request, or as soon and quicker for many. */
+function sooner(best: Timed | null, stages: Stage[] | null, packing: Packing, latencyMs: number): Timed | null {
+  if (stages === null) return best;
+  const rival = {
+    stages,
+    ms: totalMs(stages, packing, latencyMs),
+    roundMs: packing.balances ? roundMs(stages, packing) : 0,
+  };
+  if (best === null || isSlower(best.ms, rival)) return rival;
+  return !isSlower(rival.ms, best) && rival.roundMs < best.roundMs * (1 - tolerance) ? rival : best;
+}
+
+function kindOf(
+  { address, deviceClass, capacity, deviceBytes, speed, hostSpeed, flops, isMeasured }: Candidate,
+  { coordinator }: Packing,
+): string {
+  return [deviceClass, capacity, deviceBytes, speed, hostSpeed, flops, isMeasured, address === coordinator].join(' ');
 }
 
 /**
@@ -52,14 +99,12 @@ export function soonestLed(
   ranked: readonly Candidate[],
   packing: Packing,
 ): Stage[] | null {
-  let best: { stages: Stage[]; ms: number } | null = null;
+  let best: Timed | null = null;
   for (const members of [chain, ...ledBy(packing.coordinator, chain, ranked)]) {
     const ring = ringOf(members, packing);
     const order = members.map((_, index) => index);
     const stages = isRing(order, ring) ? splitByStrength(members, packing) : null;
-    if (stages === null) continue;
-    const ms = totalMs(stages, packing, ring.latencyMs(order));
-    if (best === null || ms < best.ms * (1 - tolerance)) best = { stages, ms };
+    best = sooner(best, stages, packing, ring.latencyMs(order));
   }
   return best?.stages ?? null;
 }
@@ -83,16 +128,22 @@ function totalMs(stages: readonly Stage[], { costs }: Packing, latencyMs: number
   return stages.reduce((sum, { candidate, start, end }) => sum + stageMs(candidate, costs, start, end, 1), latencyMs);
 }
 
-/** Fills the fastest members of a chain to the brim, of equally fast ones the largest. Null where it has no room. */
+/**
+ * Cuts a chain so that it computes a token soonest, which fills the fastest members to the brim; among equally fast ones so
+ * that the slowest stage is quickest, and then the largest get the most. Null where the chain has no room.
+ */
 function splitByStrength(chain: readonly Candidate[], packing: Packing): Stage[] | null {
   const filled = [...chain].sort(byStrength);
   const ranks = chain.map((candidate) => filled.indexOf(candidate));
+  const { sequences } = microBatch(packing.slots, chain.length);
+  const msOf = (position: number, start: number, end: number, rows: number) => {
+    const candidate = chain[position];
+    return candidate === undefined ? 0 : stageMs(candidate, packing.costs, start, end, rows);
+  };
   return splitChain(chain, packing, {
-    first: (position, start, end) => {
-      const candidate = chain[position];
-      return candidate === undefined ? 0 : stageMs(candidate, packing.costs, start, end, 1);
-    },
-    second: (position, start, end) => (ranks[position] ?? 0) * (end - start),
+    sum: (position, start, end) => msOf(position, start, end, 1),
+    worst: (position, start, end) => (packing.balances ? msOf(position, start, end, sequences) : 0),
+    rank: (position, start, end) => (ranks[position] ?? 0) * (end - start),
   });
 }
 

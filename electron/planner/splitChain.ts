@@ -2,20 +2,23 @@ import type { Candidate } from './candidate.ts';
 import type { Packing, Stage } from './packing.ts';
 import type { Reach } from './reach.ts';
 
-/** How good a stage is; the sums over all stages are made least, the second only where the first is equal. */
+/** How good a stage is: each goal is made least only where those before it are equal. */
 export interface SplitGoal {
-  first(position: number, start: number, end: number): number;
-  second(position: number, start: number, end: number): number;
+  /** Its sum over all stages. */
+  sum(position: number, start: number, end: number): number;
+  /** Its largest value of all stages. */
+  worst(position: number, start: number, end: number): number;
+  /** Its sum again: decides ties. */
+  rank(position: number, start: number, end: number): number;
 }
 
 /** Sums of floats in another order differ by less than this. */
 const tolerance = 1e-9;
 
-/** Whether one pair of sums is better than another, up to rounding. */
-export function isLess(first: number, second: number, thanFirst: number, thanSecond: number): boolean {
-  const slack = tolerance * Math.max(Math.abs(first), Math.abs(thanFirst));
-  if (first < thanFirst - slack) return true;
-  return first <= thanFirst + slack && second < thanSecond - tolerance;
+/** Below 0 where a value is less than another, above 0 where it is more, and 0 where they are equal up to rounding. */
+function compared(value: number, other: number): number {
+  const difference = value - other;
+  return Math.abs(difference) <= tolerance * Math.max(Math.abs(value), Math.abs(other)) ? 0 : difference;
 }
 
 /**
@@ -31,38 +34,40 @@ export function splitChain(chain: readonly Candidate[], { costs, reachOf }: Pack
   const earliest = earliestStarts(reaches, parts);
   if (earliest[0] !== 0) return null;
   const width = parts + 1;
-  let first = new Float64Array(width).fill(Number.POSITIVE_INFINITY);
-  let second = new Float64Array(width);
-  let nextFirst = new Float64Array(width);
-  let nextSecond = new Float64Array(width);
-  first[0] = 0;
+  let now = tableOf(width);
+  let next = tableOf(width);
+  now.sum[0] = 0;
   const came = new Int16Array(count * width).fill(-1);
 
   for (const [position, reach] of reaches.entries()) {
-    nextFirst.fill(Number.POSITIVE_INFINITY);
+    next.sum.fill(Number.POSITIVE_INFINITY);
     const most = parts - (count - 1 - position);
     const least = earliest[position + 1] ?? parts;
     for (let from = position; from < most; from += 1) {
-      const soFar = first[from] ?? Number.POSITIVE_INFINITY;
+      const soFar = now.sum[from] ?? Number.POSITIVE_INFINITY;
       if (soFar === Number.POSITIVE_INFINITY) continue;
       const end = reach.to(from, most);
+      const start = boundaries[from] ?? 0;
       for (let to = Math.max(from + 1, least); to <= end; to += 1) {
-        const start = boundaries[from] ?? 0;
         const stop = boundaries[to] ?? 0;
-        const a = soFar + goal.first(position, start, stop);
-        const b = (second[from] ?? 0) + goal.second(position, start, stop);
-        const known = nextFirst[to] ?? Number.POSITIVE_INFINITY;
-        if (known === Number.POSITIVE_INFINITY || isLess(a, b, known, nextSecond[to] ?? 0)) {
-          nextFirst[to] = a;
-          nextSecond[to] = b;
-          came[position * width + to] = from;
-        }
+        const sum = soFar + goal.sum(position, start, stop);
+        const known = next.sum[to] ?? Number.POSITIVE_INFINITY;
+        let better = known === Number.POSITIVE_INFINITY ? -1 : compared(sum, known);
+        if (better > 0) continue;
+        const worst = Math.max(now.worst[from] ?? 0, goal.worst(position, start, stop));
+        if (better === 0) better = compared(worst, next.worst[to] ?? 0);
+        if (better > 0) continue;
+        const rank = (now.rank[from] ?? 0) + goal.rank(position, start, stop);
+        if (better === 0 && compared(rank, next.rank[to] ?? 0) >= 0) continue;
+        next.sum[to] = sum;
+        next.worst[to] = worst;
+        next.rank[to] = rank;
+        came[position * width + to] = from;
       }
     }
-    [first, nextFirst] = [nextFirst, first];
-    [second, nextSecond] = [nextSecond, second];
+    [now, next] = [next, now];
   }
-  if (first[parts] === Number.POSITIVE_INFINITY) return null;
+  if (now.sum[parts] === Number.POSITIVE_INFINITY) return null;
 
   const stages: Stage[] = [];
   let end = parts;
@@ -72,6 +77,20 @@ export function splitChain(chain: readonly Candidate[], { costs, reachOf }: Pack
     end = from;
   }
   return stages;
+}
+
+interface Table {
+  sum: Float64Array;
+  worst: Float64Array;
+  rank: Float64Array;
+}
+
+function tableOf(width: number): Table {
+  return {
+    sum: new Float64Array(width).fill(Number.POSITIVE_INFINITY),
+    worst: new Float64Array(width),
+    rank: new Float64Array(width),
+  };
 }
 
 /** For each position the first boundary from which it and those behind it can hold the rest, and `parts` for the end. */

@@ -43,8 +43,9 @@ export function proportionalStages(chain: readonly Candidate[], packing: Packing
   }));
   const wanted = apportion(claims, layerCount);
   return splitChain(chain, packing, {
-    first: (position, start, end) => (end - start - (wanted[position] ?? 0)) ** 2,
-    second: () => 0,
+    sum: (position, start, end) => (end - start - (wanted[position] ?? 0)) ** 2,
+    worst: () => 0,
+    rank: () => 0,
   });
 }
 
