@@ -63,7 +63,7 @@ describe('the way in which a model runs', () => {
     expect(modeOf(dense, ...members)).toEqual({
       kind: 'Pipeline',
       tag: 'PP',
-      line: 'Cluster: pipeline-parallel across 2 nodes via llama.cpp (5 + 3 layers, 1 hop)',
+      line: 'Cluster: pipeline-parallel across 2 nodes via llama.cpp (4 + 4 layers, 1 hop)',
     });
   });
 

@@ -50,8 +50,11 @@ export function soonest(
       const kind = packing.links.unknown ? chain.map((each) => kindOf(each, packing)).join() : null;
       if (kind !== null && seen.has(kind)) continue;
       if (kind !== null) seen.add(kind);
+      const stages = splitByStrength(chain, packing);
+      // An order without room is soon told, and must not use up the patience for those that have it.
+      if (stages === null) continue;
       splits += 1;
-      best = sooner(best, splitByStrength(chain, packing), packing, timed.latencyMs);
+      best = sooner(best, stages, packing, timed.latencyMs);
     }
   }
   return best?.stages ?? null;
@@ -72,8 +75,7 @@ function mayOnlyTie(leastMs: number, best: { ms: number } | null): boolean {
 }
 
 /** The better of the best so far and a new split: sooner for one request, or as soon and quicker for many. */
-function sooner(best: Timed | null, stages: Stage[] | null, packing: Packing, latencyMs: number): Timed | null {
-  if (stages === null) return best;
+function sooner(best: Timed | null, stages: Stage[], packing: Packing, latencyMs: number): Timed {
   const rival = {
     stages,
     ms: totalMs(stages, packing, latencyMs),
@@ -104,7 +106,7 @@ export function soonestLed(
     const ring = ringOf(members, packing);
     const order = members.map((_, index) => index);
     const stages = isRing(order, ring) ? splitByStrength(members, packing) : null;
-    best = sooner(best, stages, packing, ring.latencyMs(order));
+    if (stages !== null) best = sooner(best, stages, packing, ring.latencyMs(order));
   }
   return best?.stages ?? null;
 }
