@@ -95,6 +95,26 @@ test('it prints the placement, the answer, its speed and how to try it, and Ctrl
   await expect.poll(() => stillRunning(tree), { timeout: 9000 }).toEqual([]);
 });
 
+test('interrupted before it has answered it leaves at once, without success and without a trace', async () => {
+  const started = demo(['--exit', '--json'], { quiet: true });
+  await started.says(/Starting 3 members/);
+  const tree = processTree(started.child.pid ?? 0);
+  for (let presses = 0; presses < 3; presses += 1) process.kill(-(started.child.pid ?? 0), 'SIGINT');
+  expect(await started.exit).not.toBe(0);
+  expect(started.stdout()).toBe('');
+  await expect.poll(() => stillRunning(tree), { timeout: 9000 }).toEqual([]);
+  await expect.poll(() => processesOf(started.home), { timeout: 9000 }).toEqual([]);
+  expect(readdirSync(join(started.home, 'demo'))).toEqual([]);
+});
+
+test('a reader that leaves ends it in order', async () => {
+  const started = demo(['--exit', '--json'], { quiet: true });
+  started.child.stdout?.destroy();
+  await started.exit;
+  expect(started.stderr()).not.toMatch(/Unhandled|at .*\.js/);
+  expect(readdirSync(join(started.home, 'demo'))).toEqual([]);
+});
+
 describe('kill -9', () => {
   /** Three seconds are promised on an idle machine; this one runs other things too. */
   const ORPHAN_TIMEOUT_MS = 9000;

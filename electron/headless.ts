@@ -15,8 +15,11 @@ const optionsSchema = z.object({
 });
 
 async function main(): Promise<void> {
-  // Before anything else, so that a parent that dies meanwhile is noticed.
+  // Before anything else, so that a parent that dies meanwhile is noticed; it may have died while this file was loaded.
   process.on('disconnect', () => process.exit(0));
+  if (!process.connected) process.exit(0);
+  // Ctrl-C reaches everyone in the terminal; the parent decides when its members leave.
+  process.on('SIGINT', () => {});
   const string = { type: 'string' } as const;
   const { values } = parseArgs({ options: { home: string, name: string, memory: string, threads: string } });
   const { home, name, memory, threads } = optionsSchema.parse(values);
@@ -40,7 +43,7 @@ async function main(): Promise<void> {
       },
     );
   };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end);
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
   const { id, address, gateway, tokenFile } = member;
   process.send?.({ id, name, address, gateway, tokenFile, windowLink: member.windowLink() } satisfies ReadyMember);
 }

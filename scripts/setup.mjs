@@ -65,7 +65,8 @@ const note = (text) => process.stderr.write(`roomful: ${text}\n`);
 
 function installPackages() {
   const stamp = at('node_modules', '.roomful-lock');
-  once({ stamp, output: stamp }, hashOf([at('package-lock.json')]), () => {
+  const output = at('node_modules', 'node-llama-cpp', 'package.json');
+  once({ stamp, output }, hashOf([at('package-lock.json')]), () => {
     note('installing packages (npm ci) ...');
     const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
     run('npm ci', npm, ['ci', '--no-audit', '--no-fund'], { shell: process.platform === 'win32' });

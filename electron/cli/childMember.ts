@@ -2,7 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type ReadyMember, readyMemberSchema } from '../headlessReady.ts';
 
-const START_TIMEOUT_MS = 30_000;
+/** Long, because a dozen members may start at once on two cores. */
+const START_TIMEOUT_MS = 120_000;
 
 /** A member as a process of its own, below this one. */
 export interface ChildMember extends ReadyMember {
@@ -16,6 +17,8 @@ export interface ChildMemberOptions {
   name: string;
   memoryBytes: number;
   threads: number;
+  /** Gives the start up, and ends the process, where it is aborted before the member is ready. */
+  signal?: AbortSignal;
   /** Added to the environment of this process. */
   env?: Readonly<Record<string, string>>;
 }
@@ -43,12 +46,19 @@ export function startChildMember(options: ChildMemberOptions): Promise<ChildMemb
       reject(new Error(`Member ${options.name} did not start: ${errors.trim().split('\n').at(-1) || why}`));
     };
     const timer = setTimeout(() => fail(`no sign of life within ${START_TIMEOUT_MS / 1000} s`), START_TIMEOUT_MS);
-    child.once('exit', (code, signal) => {
+    const giveUp = (): void => fail('it was given up');
+    const settle = (): void => {
       clearTimeout(timer);
+      options.signal?.removeEventListener('abort', giveUp);
+    };
+    options.signal?.addEventListener('abort', giveUp, { once: true });
+    if (options.signal?.aborted) giveUp();
+    child.once('exit', (code, signal) => {
+      settle();
       fail(`it ended with ${signal ?? code}`);
     });
     child.once('message', (message) => {
-      clearTimeout(timer);
+      settle();
       const ready = readyMemberSchema.safeParse(message);
       if (!ready.success) return fail('its ready message cannot be read');
       resolve({ ...ready.data, process: child, stop: () => stop(child) });

@@ -39,24 +39,26 @@ export function demoCommand(): Command {
 async function runDemo(options: DemoOptions): Promise<void> {
   const stop = new AbortController();
   const interrupt = (): void => stop.abort();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, interrupt);
+  // Not once: a second Ctrl-C must not cut the cleaning up short.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
+  // Nobody reads on (`| head`), or the disk is full.
+  process.stdout.on('error', interrupt);
   exitWithParent(interrupt);
 
   const say = (line: string): void => void (options.json ? process.stderr : process.stdout).write(`${line}\n`);
-  const modelPath = resolve(
-    options.model ?? fileURLToPath(new URL('../../../resources/demo/demo.gguf', import.meta.url)),
-  );
+  const bundled = fileURLToPath(new URL('../../../resources/demo/demo.gguf', import.meta.url));
+  const modelPath = resolve(callersFolder(), options.model ?? bundled);
   const shape = modelShape(await openModel(modelPath));
   const shares = demoShares(shape, options.members);
   const home = createDemoHome();
   const members: ChildMember[] = [];
   let answered = false;
   try {
-    say(`Starting ${shares.length} members on this machine ...`);
+    say(`Starting ${shares.length} ${shares.length === 1 ? 'member' : 'members'} on this machine ...`);
     const names = shares.map((_, index) => NAMES[index] ?? `member-${index + 1}`);
     const homes = names.map((name) => join(home.path, name));
     await foundPool(join(home.path, 'pool'), homes);
-    members.push(...(await startMembers(homes, names, shares)));
+    members.push(...(await startMembers(homes, names, shares, stop.signal)));
     const first = members[0];
     if (first === undefined) throw new Error('No member has started.');
     const gateway = { origin: first.gateway, tokenFile: first.tokenFile };
@@ -88,10 +90,21 @@ async function runDemo(options: DemoOptions): Promise<void> {
   }
 }
 
-async function startMembers(homes: string[], names: string[], shares: number[]): Promise<ChildMember[]> {
+/** npm runs scripts in the checkout, wherever it was called. */
+function callersFolder(): string {
+  const { INIT_CWD, npm_lifecycle_event } = process.env;
+  return (npm_lifecycle_event === undefined ? undefined : INIT_CWD) ?? process.cwd();
+}
+
+async function startMembers(
+  homes: string[],
+  names: string[],
+  shares: number[],
+  signal: AbortSignal,
+): Promise<ChildMember[]> {
   const starting = homes.map((home, index) => {
     const [name = '', memoryBytes = 0] = [names[index], shares[index]];
-    return startChildMember({ home, name, memoryBytes, threads: demoThreads(homes.length) });
+    return startChildMember({ home, name, memoryBytes, threads: demoThreads(homes.length), signal });
   });
   const settled = await Promise.allSettled(starting);
   const members = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -154,7 +167,7 @@ function summary({ placement, hops }: Serving, { text, tokens, tokensPerSecond }
 }
 
 function howToTry(endpoint: string, model: string, prompt: string): string {
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: prompt }] });
+  const body = JSON.stringify({ model, temperature: 0, messages: [{ role: 'user', content: prompt }] });
   return [
     `\nOpenAI-compatible endpoint: ${endpoint}`,
     '\nTry it:',
