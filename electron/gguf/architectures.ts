@@ -1,11 +1,8 @@
+import type { LayerRange } from '../planner/stageBytes.ts';
 import type { EncodableValue } from './encodeHeader.ts';
 import type { ModelSource } from './openModel.ts';
 
-/** Layers [start, end) of a model. */
-export interface LayerRange {
-  start: number;
-  end: number;
-}
+export type { LayerRange };
 
 /**
  * How models of one architecture are cut. An entry is a promise: a test ran a model of it through every kind of cut and
