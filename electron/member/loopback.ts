@@ -1,0 +1,1 @@
+export const LOOPBACK = '127.0.0.1';

@@ -1,0 +1,23 @@
+import type { HostLauncher } from '../stage/hostLauncher.ts';
+
+export interface MemberOptions {
+  /** Data folder. */
+  home: string;
+  name: string;
+  /** Bytes of memory that this member shares; where left out what is free, or on loopback half of the memory. */
+  memoryBytes?: number;
+  /** Threads of each stage. */
+  threads: number;
+  /** Starts the processes that load native code. */
+  launcher: HostLauncher;
+  /** Lets other members find this one on the LAN; where left out it stays on loopback. */
+  lan?: { multicast: boolean };
+  /** Port of the control plane, 0 or left out for any free one. */
+  port?: number;
+  /** Port of the gateway, 0 or left out for any free one. */
+  gatewayPort?: number;
+  /** Folder of the built window, which the gateway then serves. */
+  windowFolder?: string;
+  /** The address by which this member reaches another; the identity where left out. */
+  route?: (address: string) => string | Promise<string>;
+}

@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import { StageService } from '../pipeline/stageService.ts';
+import { formatAddress, parseAddress } from '../pool/socketAddress.ts';
+import { guardServer } from '../pool/trust/guardServer.ts';
+import { memberService } from '../wire/memberService.ts';
+import { RingServer } from '../wire/ringServer.ts';
+import { WireServer } from '../wire/wireServer.ts';
+import { WIRE_VERSION } from '../wire/wireVersion.ts';
+import { LOOPBACK } from './loopback.ts';
+import type { Pool } from './openPool.ts';
+import type { Ground } from './startGround.ts';
+import type { Machine } from './startMachine.ts';
+
+/** What other members may ask of this one. */
+export interface ControlPlane {
+  readonly stages: StageService;
+  readonly ring: RingServer;
+  readonly port: number;
+  /** `host:port` at which the others reach it, the best of its cards. */
+  ownAddress(): string;
+}
+
+/** Starts the server for the other members, and the stages that they may order. */
+export async function startControlPlane(
+  ground: Ground,
+  machine: Machine,
+  { pool, fences }: Pool,
+): Promise<ControlPlane> {
+  const { options, home, build, launcher, closers } = ground;
+  const { trust } = pool;
+  const stages = new StageService({
+    launcher,
+    get tls() {
+      return trust.tls;
+    },
+    get host() {
+      return pool.hosts()[0] ?? LOOPBACK;
+    },
+    folder: join(home, 'stages'),
+    threads: options.threads,
+    gpuLayers: machine.backend === 'cpu' ? 0 : ALL_LAYERS,
+    admitEpoch: (epoch) => fences.admit(epoch),
+  });
+  const ring = new RingServer();
+  const control = memberService({
+    hello: async () => ({
+      wireVersion: WIRE_VERSION,
+      build,
+      member: trust.self.id,
+      name: trust.self.name,
+      shareBytes: machine.shareBytes(),
+      backend: machine.backend,
+    }),
+    runStage: (order, { emit, signal }) => stages.run(order, emit, signal),
+    linkStage: (order) => stages.link(order),
+  });
+  const server = await WireServer.start({
+    tls: trust.tls,
+    host: pool.listenHost,
+    port: options.port ?? 0,
+    services: [control, ring.service, ...pool.services],
+    admits: (member) => trust.admits(member),
+  });
+  closers.add(
+    () => stages.settled(),
+    () => server.close(),
+    () => pool.close(),
+  );
+  guardServer(trust, server);
+  const port = parseAddress(server.address)?.port ?? 0;
+  const ownAddress = (): string => pool.addresses()[0] ?? formatAddress({ host: LOOPBACK, port });
+  trust.onChange((event) => {
+    if (event.kind !== 'PoolChanged' && event.kind !== 'RosterChanged') return;
+    for (const member of event.gone) stages.dropMember(member);
+  });
+  return { stages, ring, port, ownAddress };
+}
+
+/** More layers than any model has: all of a stage goes to the device. */
+const ALL_LAYERS = 999;

@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { createGateway } from '../gateway/createGateway.ts';
+import { localToken } from '../gateway/http/localToken.ts';
+import type { MemberApi } from '../gateway/memberApi.ts';
+import { memberRoutes } from '../gateway/memberRoutes.ts';
+import { serveWindow } from '../gateway/memberSocket.ts';
+import { poolActions } from '../gateway/poolActions.ts';
+import { serveRoutes } from '../gateway/serveRoutes.ts';
+import { localMemberApi, MemberStateStore } from '../gateway/window/memberState.ts';
+import { readRendererFiles } from '../gateway/window/rendererFiles.ts';
+import { WindowAccess } from '../gateway/window/windowAccess.ts';
+import { WIRE_VERSION } from '../wire/wireVersion.ts';
+import { LOOPBACK } from './loopback.ts';
+import type { Pool } from './openPool.ts';
+import type { Ground } from './startGround.ts';
+import type { Serving } from './startServing.ts';
+
+/** What people and their programs see of this member. */
+export interface LocalGateway {
+  /** On loopback. */
+  readonly origin: string;
+  readonly tokenFile: string;
+  readonly state: MemberStateStore;
+  readonly api: MemberApi;
+  windowLink(): string;
+}
+
+/** Starts the OpenAI API, the member API and the window on loopback. */
+export async function startGateway(
+  ground: Ground,
+  { pool }: Pool,
+  { models, modelChanges }: Serving,
+): Promise<LocalGateway> {
+  const { options, home, build, log, logFile, changes, closers } = ground;
+  const { trust } = pool;
+  const tokenFile = join(home, 'local-token');
+  const secret = await localToken(tokenFile);
+  const state = new MemberStateStore({ self: trust.self, pipelines: [], endpoint: '' });
+  const actions = poolActions({
+    pool,
+    pipelines: () => state.state.pipelines,
+    build,
+    wireVersion: WIRE_VERSION,
+    logFile,
+  });
+  const api = localMemberApi(state, actions);
+  const gateway = createGateway({
+    models,
+    localToken: secret,
+    build,
+    log,
+    apiRoutes: (routes) => {
+      serveRoutes(routes, models);
+      memberRoutes(routes, { api, onStatus: (listener) => changes.on(listener) });
+    },
+  });
+  closers.add(() => gateway.close());
+  const access = new WindowAccess();
+  if (options.windowFolder !== undefined) {
+    const files = await readRendererFiles(options.windowFolder);
+    serveWindow(gateway, { api, files, access, localToken: secret });
+  }
+  const origin = await gateway.listen({ host: LOOPBACK, port: options.gatewayPort ?? 0 });
+  state.update((current) => ({ ...current, endpoint: `${origin}/v1` }));
+  changes.on(() => {
+    const { id, name } = trust.self;
+    state.update((current) =>
+      current.self.id === id && current.self.name === name ? current : { ...current, self: { id, name } },
+    );
+  });
+  modelChanges.on(() => {
+    const pipelines = models.list().map(({ pipelineId, id, placement, lastTokensPerSecond }) => ({
+      id: pipelineId,
+      modelId: id,
+      placement: [...placement],
+      hops: placement.length - 1,
+      lastTokensPerSecond,
+    }));
+    state.update((current) => ({ ...current, pipelines }));
+    changes.tell();
+  });
+  return { origin, tokenFile, state, api, windowLink: () => `${origin}/#token=${access.createToken()}` };
+}

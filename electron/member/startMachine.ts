@@ -1,0 +1,65 @@
+import { totalmem } from 'node:os';
+import { cardOf } from '../pool/profile/cardOf.ts';
+import { MemberProfile } from '../pool/profile/memberProfile.ts';
+import { EngineKeeper } from '../stage/engineKeeper.ts';
+import type { Backend } from '../stage/librariesFolder.ts';
+import type { Ground } from './startGround.ts';
+
+/** What this machine computes on and shares. */
+export interface Machine {
+  readonly engine: EngineKeeper;
+  readonly backend: Backend;
+  /** Null on loopback: a member that nobody finds tells nobody of its machine, and its sizes are given. */
+  readonly profile: MemberProfile | null;
+  /** Bytes that it shares where no profile says how many. */
+  readonly memoryBytes: number;
+  /** Bytes that it shares now, at least 1. */
+  shareBytes(): number;
+}
+
+/** Starts the engine host and looks at the machine. `isServing` says whether a stage is here. */
+export async function startMachine(ground: Ground, isServing: () => boolean): Promise<Machine> {
+  const { options, home, launcher, build, closers, log } = ground;
+  const { threads, memoryBytes = Math.floor(totalmem() / 2) } = options;
+  const engine = await EngineKeeper.start(launcher, (error) => log.error({ err: error }, 'the engine host is gone'));
+  closers.add(() => engine.close());
+  const backend = await computingBackend(engine);
+  const warn = ground.warn('something is wrong with what this machine shares');
+  const profile =
+    options.lan === undefined
+      ? null
+      : await MemberProfile.start({
+          home,
+          launcher,
+          threads,
+          build,
+          memoryBytes: options.memoryBytes,
+          isServing,
+          onProblem: warn,
+        });
+  if (profile !== null) {
+    const refresh = setInterval(() => void profile.refresh().catch(warn), REFRESH_PROFILE_MS);
+    closers.add(() => {
+      clearInterval(refresh);
+      return profile.close();
+    });
+  }
+  return {
+    engine,
+    backend,
+    profile,
+    memoryBytes,
+    // An order for a paused member is planned for no memory at all, which is written as the least there can be.
+    shareBytes: () => (profile === null ? memoryBytes : Math.max(1, cardOf(profile.current).shareBytes)),
+  };
+}
+
+/** What the engine host really computes on: a variant for cards counts as the CPU where it has found no card. */
+async function computingBackend(engine: EngineKeeper): Promise<Backend> {
+  const host = await engine.current();
+  const devices = await host.devices();
+  return devices.some(({ kind }) => kind === 'gpu' || kind === 'integrated') ? host.backend : 'cpu';
+}
+
+/** Between looks at what is free. */
+const REFRESH_PROFILE_MS = 5 * 60_000;

@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import { ModelServing } from '../pipeline/modelServing.ts';
+import { WIRE_VERSION } from '../wire/wireVersion.ts';
+import { Changes } from './changes.ts';
+import type { Pool } from './openPool.ts';
+import type { ControlPlane } from './startControlPlane.ts';
+import type { Ground } from './startGround.ts';
+import type { Machine } from './startMachine.ts';
+
+/** What this member serves, or leads. */
+export interface Serving {
+  readonly models: ModelServing;
+  /** Of what serves. */
+  readonly modelChanges: Changes;
+}
+
+export function startServing(
+  ground: Ground,
+  { engine }: Machine,
+  { pool, term }: Pool,
+  { ring, ownAddress }: ControlPlane,
+): Serving {
+  const { options, home, build, closers } = ground;
+  const { trust } = pool;
+  const modelChanges = new Changes();
+  const models = new ModelServing({
+    coordinator: {
+      get member() {
+        return trust.self.id;
+      },
+      get tls() {
+        return trust.tls;
+      },
+      get address() {
+        return ownAddress();
+      },
+      ring,
+    },
+    engine,
+    folder: join(home, 'serving'),
+    build,
+    wireVersion: WIRE_VERSION,
+    epoch: () => term.epoch(),
+    onChange: () => modelChanges.tell(),
+    ...(options.route && { route: options.route }),
+  });
+  closers.add(() => models.close());
+  trust.onChange((event) => {
+    if (event.kind !== 'PoolChanged' && event.kind !== 'RosterChanged') return;
+    for (const member of event.gone) {
+      models.dropMember(member).catch(ground.warn('a model did not end well'));
+    }
+  });
+  return { models, modelChanges };
+}
