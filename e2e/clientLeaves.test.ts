@@ -7,10 +7,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelShape } from '../electron/gguf/modelShape.ts';
 import { openModel } from '../electron/gguf/openModel.ts';
 import type { ServingModel } from '../electron/pipeline/modelServing.ts';
+import { greedySampling } from '../electron/pipeline/plainSampling.ts';
+import type { GeneratedToken } from '../electron/pipeline/servedModel.ts';
 import { talkativeModel } from './models/talkativeModel.ts';
 import { CountingLauncher } from './testing/countingLauncher.ts';
 import { demoPrompt } from './testing/demoCorpus.ts';
-import { generated, greedy } from './testing/generated.ts';
+import { generated } from './testing/generated.ts';
 import { sharesOf, TestRoom } from './testing/testRoom.ts';
 
 /** One seat, so that whoever waits shows when it is free. */
@@ -99,7 +101,7 @@ describe('a client that leaves in mid-answer', () => {
 /** An answer of which five tokens have come. */
 async function answering(model: ServingModel) {
   const leave = new AbortController();
-  const request = { promptTokens: [300, 301], maxTokens: longAnswer, sampling: greedy };
+  const request = { promptTokens: [300, 301], maxTokens: longAnswer, sampling: greedySampling };
   const tokens = model.generate(request, leave.signal)[Symbol.asyncIterator]();
   for (let count = 0; count < 5; count += 1) await tokens.next();
   return { tokens, leave };
@@ -114,6 +116,6 @@ async function streamedAnswer(port: number, model: string): Promise<IncomingMess
   return response;
 }
 
-async function drained(tokens: AsyncIterator<number>): Promise<void> {
+async function drained(tokens: AsyncIterator<GeneratedToken>): Promise<void> {
   while (!(await tokens.next()).done);
 }

@@ -6,6 +6,7 @@ import { splittableArchitectures } from '../electron/gguf/architectures.ts';
 import { modelShape } from '../electron/gguf/modelShape.ts';
 import { openModel } from '../electron/gguf/openModel.ts';
 import type { ServingModel } from '../electron/pipeline/modelServing.ts';
+import { plainSampling } from '../electron/pipeline/plainSampling.ts';
 import { servingSizes } from '../electron/pipeline/servingSizes.ts';
 import { generateModel, type RandomModel } from './models/generateModel.ts';
 import { generated } from './testing/generated.ts';
@@ -78,7 +79,13 @@ describe('tokens through 1, 2 and 3 members with f32 on the wire', () => {
 
       it('are drawn by the seed alone', async () => {
         const draw = (seed: number) =>
-          generated(model, prompts[2] ?? [], answerTokens, { temperature: 0.8, topP: 0.9, seed, choice: 0 });
+          generated(model, prompts[2] ?? [], answerTokens, {
+            ...plainSampling,
+            temperature: 0.8,
+            topP: 0.9,
+            seed,
+            choice: 0,
+          });
         const [once, twice, other] = await Promise.all([draw(7), draw(7), draw(8)]);
         expect(twice).toEqual(once);
         expect(other).not.toEqual(once);

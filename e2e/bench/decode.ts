@@ -1,4 +1,5 @@
 import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
+import { greedySampling } from '../../electron/pipeline/plainSampling.ts';
 import { loadAddon } from '../../electron/stage/loadAddon.ts';
 import type { NativeStage } from '../../electron/stage/nativeAddon.ts';
 import { startBenchRoom } from './benchRoom.ts';
@@ -137,13 +138,15 @@ async function decodeWhole(stage: NativeStage, sequences: number): Promise<numbe
 }
 
 async function decodePipeline(model: ServingModel, sequences: number): Promise<number[]> {
-  const sampling = { temperature: 0, topP: 1, seed: 0, choice: 0 };
   const never = new AbortController().signal;
   const one = async (index: number): Promise<number[]> => {
     const times: number[] = [];
     let last = performance.now();
     let count = 0;
-    for await (const _ of model.generate({ promptTokens: prompt(index), maxTokens: TOKENS, sampling }, never)) {
+    for await (const _ of model.generate(
+      { promptTokens: prompt(index), maxTokens: TOKENS, sampling: greedySampling },
+      never,
+    )) {
       const now = performance.now();
       if (count >= WARM_UP) times.push(now - last);
       last = now;

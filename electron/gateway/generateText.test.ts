@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { greedySampling } from '../pipeline/plainSampling.ts';
 import type { ServedModel } from '../pipeline/servedModel.ts';
 import { generateText } from './generateText.ts';
 import { demoModel } from './testing/demoGateway.ts';
@@ -22,13 +23,13 @@ function saying(tokens: readonly number[]): ServedModel {
   return {
     ...demo,
     generate: async function* ({ maxTokens }) {
-      yield* tokens.slice(0, maxTokens);
+      for (const id of tokens.slice(0, maxTokens)) yield { id, logprob: null, top: [] };
     },
   };
 }
 
 async function read(model: ServedModel, maxTokens: number, stop: string[] = []): Promise<TextEvent[]> {
-  const request = { model, prompt: '', maxTokens, temperature: 0, topP: 1, seed: 1, stop };
+  const request = { model, prompt: '', maxTokens, sampling: greedySampling, seed: 1, stop };
   const events: TextEvent[] = [];
   const { signal } = new AbortController();
   for await (const event of generateText({ request, promptTokens: [1, 2, 3], maxTokens, seed: 1 }, signal)) {

@@ -8,17 +8,17 @@ import { TokenText } from './tokenText.ts';
  */
 export async function* generateText(admitted: AdmittedRequest, signal: AbortSignal): AsyncGenerator<TextEvent> {
   const { request, promptTokens, maxTokens, seed } = admitted;
-  const { model, temperature, topP } = request;
+  const { model } = request;
   const tokenText = new TokenText(model.pieces);
   const stops = new StopStrings(request.stop);
-  const sampling = { temperature, topP, seed, choice: 0 };
+  const sampling = { ...request.sampling, seed, choice: 0 };
   let completionTokens = 0;
   let ended = false;
-  for await (const token of model.generate({ promptTokens, maxTokens, sampling }, signal)) {
+  for await (const { id } of model.generate({ promptTokens, maxTokens, sampling }, signal)) {
     completionTokens += 1;
-    ended = model.endTokens.has(token);
+    ended = model.endTokens.has(id);
     if (ended) break;
-    const text = stops.push(tokenText.push(token));
+    const text = stops.push(tokenText.push(id));
     if (text !== '') yield { kind: 'text', text };
     if (stops.stopped) break;
   }

@@ -1,4 +1,4 @@
-import type { ServedModel } from '../pipeline/servedModel.ts';
+import type { ServedModel, TokenSampling } from '../pipeline/servedModel.ts';
 
 /** What the request of every API becomes before it reaches a model. Each adapter makes one and words the answer. */
 export interface TextRequest {
@@ -7,9 +7,7 @@ export interface TextRequest {
   prompt: string;
   /** Null for what is left of the context. */
   maxTokens: number | null;
-  /** 0 is greedy. */
-  temperature: number;
-  topP: number;
+  sampling: Omit<TokenSampling, 'seed' | 'choice'>;
   /** Null draws one. */
   seed: number | null;
   stop: readonly string[];

@@ -6,6 +6,7 @@ import type { RingServer } from '../wire/ringServer.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
 import { Pipeline, type PipelineConfig } from './pipeline.ts';
 import { PipelineError } from './pipelineError.ts';
+import { greedySampling } from './plainSampling.ts';
 
 /** Layers [startLayer, endLayer) on one member. */
 export interface StagePlacement {
@@ -212,8 +213,8 @@ function runStage(
 
 /** Readiness means that a token went round. */
 async function warm(pipeline: Pipeline, token: number, signal: AbortSignal): Promise<void> {
-  const sampling = { temperature: 0, topP: 1, seed: 0, choice: 0 };
-  for await (const _ of pipeline.generate({ promptTokens: [token], maxTokens: 1, sampling }, signal)) return;
+  for await (const _ of pipeline.generate({ promptTokens: [token], maxTokens: 1, sampling: greedySampling }, signal))
+    return;
   throw new PipelineError('FormFailed', 'The warm-up token did not come back.');
 }
 

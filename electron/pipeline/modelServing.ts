@@ -13,7 +13,7 @@ import { type Coordinator, type FormOptions, formPipeline } from './formPipeline
 import { modelId } from './modelId.ts';
 import { PipelineError } from './pipelineError.ts';
 import { placeModel } from './placeModel.ts';
-import type { ServedModel, ServedModels } from './servedModel.ts';
+import type { GeneratedToken, ServedModel, ServedModels } from './servedModel.ts';
 import type { PlacedStage, ServeEvent, ServeRequest } from './serveEvents.ts';
 import { servingSizes } from './servingSizes.ts';
 
@@ -250,9 +250,9 @@ async function releaseAll(release: (() => Promise<void> | void)[]): Promise<void
 
 /** Hands the tokens on and tells how fast they came, the first one's wait left out. */
 async function* timed(
-  tokens: AsyncIterable<number>,
+  tokens: AsyncIterable<GeneratedToken>,
   onRate: (tokensPerSecond: number) => void,
-): AsyncGenerator<number, void, void> {
+): AsyncGenerator<GeneratedToken, void, void> {
   let count = 0;
   let firstAt = 0;
   try {

@@ -3,7 +3,8 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { StepFrame } from '../wire/generated/roomful/v1/ring.ts';
 import { Pipeline, type PipelineConfig } from './pipeline.ts';
 import { PipelineError } from './pipelineError.ts';
-import type { GenerateRequest } from './servedModel.ts';
+import { greedySampling } from './plainSampling.ts';
+import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
 
 const END = 0;
 const config: PipelineConfig = {
@@ -22,7 +23,7 @@ const config: PipelineConfig = {
 const request = (promptTokens: number[], maxTokens = 5): GenerateRequest => ({
   promptTokens,
   maxTokens,
-  sampling: { temperature: 0, topP: 1, seed: 1, choice: 0 },
+  sampling: greedySampling,
 });
 
 /** What a model that adds one to the sum of all tokens so far (mod 97) would say: never the end token. */
@@ -66,9 +67,9 @@ class EchoRing {
   }
 }
 
-async function collect(tokens: AsyncIterable<number>): Promise<number[]> {
+async function collect(tokens: AsyncIterable<GeneratedToken>): Promise<number[]> {
   const all: number[] = [];
-  for await (const token of tokens) all.push(token);
+  for await (const { id } of tokens) all.push(id);
   return all;
 }
 

@@ -1,7 +1,7 @@
 import { ActivationFormat, type Epoch, type Run, type StepFrame } from '../wire/generated/roomful/v1/ring.ts';
 import { PipelineError } from './pipelineError.ts';
 import { Sequence } from './sequence.ts';
-import type { GenerateRequest } from './servedModel.ts';
+import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
 import { SlotTable } from './slotTable.ts';
 import { nextRun } from './stepScheduler.ts';
 
@@ -69,7 +69,7 @@ export class Pipeline {
   }
 
   /** See `ServedModel.generate`. */
-  async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<number, void, void> {
+  async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GeneratedToken, void, void> {
     signal.throwIfAborted();
     const sequence = this.#admit(request);
     const abort = (): void => this.#leave(sequence, asError(signal.reason));
@@ -100,7 +100,7 @@ export class Pipeline {
     for (const { slot, generation, position, token } of frame.committed) {
       const sequence = step.sequence;
       if (sequence === null || sequence.slot?.slot !== slot || sequence.slot.generation !== generation) continue;
-      if (!sequence.commit(position, token)) continue;
+      if (!sequence.commit(position, { id: token, logprob: null, top: [] })) continue;
       const full = sequence.length >= this.config.sequenceLength;
       if (this.config.endTokens.has(token) || sequence.generated >= sequence.request.maxTokens || full) {
         this.#leave(sequence, null);

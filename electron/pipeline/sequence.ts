@@ -1,4 +1,4 @@
-import type { GenerateRequest } from './servedModel.ts';
+import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
 import type { Slot } from './slotTable.ts';
 import type { ScheduledSequence } from './stepScheduler.ts';
 
@@ -11,7 +11,8 @@ export class Sequence implements ScheduledSequence {
   slot: Slot | null = null;
   sent = 0;
   lastStep = -1;
-  #read: number;
+  readonly #answer: GeneratedToken[] = [];
+  #read = 0;
   #ended = false;
   #error: Error | null = null;
   #wake: (() => void) | null = null;
@@ -20,7 +21,6 @@ export class Sequence implements ScheduledSequence {
     this.id = id;
     this.request = request;
     this.log = [...request.promptTokens];
-    this.#read = this.log.length;
   }
 
   get length(): number {
@@ -36,9 +36,10 @@ export class Sequence implements ScheduledSequence {
   }
 
   /** Appends the token for `position`; false when the log has moved on, so that a token is committed once. */
-  commit(position: number, token: number): boolean {
+  commit(position: number, token: GeneratedToken): boolean {
     if (this.#ended || position !== this.log.length) return false;
-    this.log.push(token);
+    this.log.push(token.id);
+    this.#answer.push(token);
     this.#notify();
     return true;
   }
@@ -52,9 +53,9 @@ export class Sequence implements ScheduledSequence {
   }
 
   /** The next committed token, or null at the end; rejects with the error that ended the sequence. */
-  async next(): Promise<number | null> {
+  async next(): Promise<GeneratedToken | null> {
     for (;;) {
-      const token = this.log[this.#read];
+      const token = this.#answer[this.#read];
       if (token !== undefined) {
         this.#read += 1;
         return token;

@@ -1,9 +1,27 @@
 /** What the gateway sees of a model that serves: text in, tokens out, wherever its pipeline runs. */
 
+/** How the last stage picks a token; native/src/sampler.h says in which order. */
 export interface TokenSampling {
   /** 0 is greedy. */
   temperature: number;
+  /** Keeps this many of the most probable tokens; 0 keeps all. */
+  topK: number;
+  /** Keeps the most probable tokens until their probabilities reach this; 1 keeps all. */
   topP: number;
+  /** Drops tokens less probable than this share of the most probable one's probability; 0 keeps all. */
+  minP: number;
+  /** Divides the logit of a token that the prompt or the answer holds (multiplies a negative one); 1 is off. */
+  repetitionPenalty: number;
+  /** Taken from the logit of a token for each time that the answer holds it; 0 is off. */
+  frequencyPenalty: number;
+  /** Taken from the logit of a token that the answer holds; 0 is off. */
+  presencePenalty: number;
+  /** Added to the logits of tokens. */
+  logitBias: readonly (readonly [token: number, bias: number])[];
+  /** GBNF with a rule `root`; null takes any text. */
+  grammar: string | null;
+  /** Null gives no log probabilities; n gives them with the n most probable tokens of each place. */
+  topLogprobs: number | null;
   /** A safe integer; the random number for a position comes from (seed, choice, position). */
   seed: number;
   choice: number;
@@ -21,6 +39,20 @@ export interface TokenPieces {
   bytes: Uint8Array;
   /** `size + 1` offsets into `bytes`. */
   offsets: Uint32Array;
+}
+
+export interface TokenLogprob {
+  id: number;
+  /** Natural logarithm of the softmax over the logits as the model gave them, before any sampling. */
+  logprob: number;
+}
+
+export interface GeneratedToken {
+  id: number;
+  /** Null where none was asked for. */
+  logprob: number | null;
+  /** As many as were asked for, most probable first. */
+  top: readonly TokenLogprob[];
 }
 
 export interface ServedModel {
@@ -43,7 +75,7 @@ export interface ServedModel {
    * Yields committed tokens in order, ending after the first end token (which it yields) or `maxTokens`. Aborting the
    * signal, or leaving the loop, frees the slot on every stage within one step. Rejects with a `PipelineError`.
    */
-  generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<number>;
+  generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<GeneratedToken>;
 }
 
 /** The models that this member can reach. */

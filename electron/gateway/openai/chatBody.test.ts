@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { plainSampling } from '../../pipeline/plainSampling.ts';
 import { GatewayError } from '../gatewayError.ts';
 import { readChatBody } from './chatBody.ts';
 
@@ -24,7 +25,7 @@ describe('readChatBody', () => {
       template: 'model',
       stream: false,
       includeUsage: false,
-      settings: { maxTokens: null, temperature: 1, topP: 1, seed: null, stop: [] },
+      settings: { maxTokens: null, sampling: plainSampling, seed: null, stop: [] },
     });
     const nulls = { max_tokens: null, temperature: null, top_p: null, seed: null, stop: null, stream: null, n: null };
     expect(readChatBody({ ...body, ...nulls, stream_options: null, tools: null })).toEqual(readChatBody(body));

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { plainSampling } from '../../pipeline/plainSampling.ts';
 import type { ServedModel } from '../../pipeline/servedModel.ts';
 import { type ChatMessage, renderChat, type TemplateChoice } from '../chatTemplate.ts';
 import { invalidField } from '../gatewayError.ts';
@@ -101,8 +102,7 @@ export function readChatBody(input: unknown): ChatCall {
     includeUsage: body.stream_options?.include_usage ?? false,
     settings: {
       maxTokens: maxCompletionTokens ?? maxTokens ?? null,
-      temperature: body.temperature ?? 1,
-      topP: body.top_p ?? 1,
+      sampling: { ...plainSampling, temperature: body.temperature ?? 1, topP: body.top_p ?? 1 },
       seed: body.seed == null ? null : unsigned(body.seed),
       stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
     },

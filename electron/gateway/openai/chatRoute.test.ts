@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PipelineError } from '../../pipeline/pipelineError.ts';
-import type { GenerateRequest, ServedModel } from '../../pipeline/servedModel.ts';
+import type { GeneratedToken, GenerateRequest, ServedModel } from '../../pipeline/servedModel.ts';
 import { HostCrashed } from '../../stage/hostError.ts';
 import { DEMO_MODEL_ID, demoGateway, listen, type RunningGateway } from '../testing/demoGateway.ts';
 import { rawHttp, readEvents } from '../testing/rawHttp.ts';
@@ -22,7 +22,9 @@ const patience = { timeout: 30_000 };
 const question = { model: DEMO_MODEL_ID, messages: [{ role: 'user' as const, content: 'What is a hop?' }] };
 
 /** The demo model, with its generation led through `change`. */
-function changed(change: (tokens: AsyncIterable<number>, signal: AbortSignal) => AsyncIterable<number>): ServedModel {
+function changed(
+  change: (tokens: AsyncIterable<GeneratedToken>, signal: AbortSignal) => AsyncIterable<GeneratedToken>,
+): ServedModel {
   const { model } = gateway;
   return { ...model, generate: (request, signal) => change(model.generate(request, signal), signal) };
 }
@@ -327,14 +329,14 @@ describe('a client', () => {
 let running = 0;
 
 /** The same letter for as long as it is asked. */
-async function* endless({ maxTokens }: GenerateRequest, signal: AbortSignal): AsyncGenerator<number> {
+async function* endless({ maxTokens }: GenerateRequest, signal: AbortSignal): AsyncGenerator<GeneratedToken> {
   const [token] = await gateway.model.tokenize('a', { addSpecial: false, parseSpecial: false });
   running += 1;
   try {
     for (let count = 0; count < maxTokens && token !== undefined; count += 1) {
       await new Promise(setImmediate);
       signal.throwIfAborted();
-      yield token;
+      yield { id: token, logprob: null, top: [] };
     }
   } finally {
     running -= 1;

@@ -49,7 +49,7 @@ export async function wholeModel(
       });
       let count = 0;
       for await (const token of evaluation) {
-        yield token;
+        yield { id: token, logprob: null, top: [] };
         count += 1;
         if (count === maxTokens || endTokens.has(token)) return;
       }
