@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { MalformedError, TruncatedError } from './ggufError.ts';
 import type { RangeReader } from './rangeReader.ts';
 
@@ -21,6 +22,8 @@ export class HeaderCursor {
   /** Offset in the file of the window's first byte. */
   #start = 0;
   #at = 0;
+  /** Of everything before the window. */
+  readonly #hash = createHash('sha256');
 
   constructor(reader: RangeReader) {
     this.#reader = reader;
@@ -66,17 +69,26 @@ export class HeaderCursor {
     this.#moveTo(offset, target);
   }
 
-  /** Moves on without reading; rejects where the file ends before. */
-  skip(count: number): void {
+  /** Moves on; bytes that were not filled are read, but for the hash alone. Rejects where the file ends before. */
+  async pass(count: number): Promise<void> {
     if (count > this.remaining) throw new TruncatedError(this.path, this.offset + count, this.#reader.size);
-    if (this.offset + count > longestHeader) {
-      throw new MalformedError(this.path, `its header does not end within ${longestHeader} bytes`);
+    for (let left = count; left > 0; ) {
+      if (this.lacks(1)) await this.fillUpTo(1);
+      const step = Math.min(left, this.#window.byteLength - this.#at);
+      this.#at += step;
+      left -= step;
     }
-    if (!this.lacks(count)) {
-      this.#at += count;
-      return;
-    }
-    this.#moveTo(this.offset + count, Buffer.alloc(0));
+  }
+
+  /** Moves on over bytes that were filled. */
+  skip(count: number): void {
+    this.#take(count);
+  }
+
+  /** SHA-256 in hex of all bytes up to here; once, when the header has been read. */
+  digest(): string {
+    this.#hash.update(this.#window.subarray(0, this.#at));
+    return this.#hash.digest('hex');
   }
 
   u32(): number {
@@ -84,10 +96,15 @@ export class HeaderCursor {
     return this.#view.getUint32(at, true);
   }
 
-  /** Exact up to 2^53; beyond that only good for a refusal. */
+  /** Exact up to 2^53; beyond that only good for a refusal, which names `lastU64`. */
   u64(): number {
     const at = this.#take(8);
     return this.#view.getUint32(at + 4, true) * 2 ** 32 + this.#view.getUint32(at, true);
+  }
+
+  /** The integer that `u64` has just answered, exact. */
+  lastU64(): bigint {
+    return this.#view.getBigUint64(this.#at - 8, true);
   }
 
   text(byteLength: number): string {
@@ -102,6 +119,7 @@ export class HeaderCursor {
   }
 
   #moveTo(offset: number, window: Buffer): void {
+    this.#hash.update(this.#window.subarray(0, this.#at));
     this.#window = window;
     this.#view = new DataView(window.buffer, window.byteOffset, window.byteLength);
     this.#start = offset;

@@ -2,20 +2,13 @@ import { createHash } from 'node:crypto';
 import type { ModelSource } from './openModel.ts';
 
 /**
- * A hash of what a model's header says: sizes, every tensor's name, type, shape and place, and the metadata but for long
- * arrays. Two members whose files answer the same cut their stages from the same model, unless somebody changed weights
- * alone; those are known by the hash of the whole file only.
+ * A model's content id, known as soon as its headers are read: SHA-256 in hex over one line `BYTES HEADER_SHA256` for each of
+ * its files in the order of the set, where the header's hash covers every byte up to the last tensor's line. Neither
+ * names nor paths enter it, so copies on other machines have the same; a header that came over the network is checked by
+ * it. Files that differ in weights alone share it: those are told apart by the hashes of their tensors.
  */
-export function modelFingerprint(model: ModelSource): string {
+export function modelFingerprint({ files }: Pick<ModelSource, 'files'>): string {
   const hash = createHash('sha256');
-  const add = (...parts: (string | number)[]): void => void hash.update(`${parts.join('\0')}\n`);
-  for (const { bytes } of model.files) add('file', bytes);
-  for (const { name, type, dimensions, file, offset } of model.tensors.values()) {
-    add('tensor', name, type.name, dimensions.join('x'), file, offset);
-  }
-  for (const entry of model.metadata.entries()) {
-    add('key', entry.key, entry.type, entry.offset, entry.byteLength);
-    if (entry.type !== 'array') add(String(entry.value));
-  }
+  for (const { bytes, headerSha256 } of files) hash.update(`${bytes} ${headerSha256}\n`);
   return hash.digest('hex');
 }

@@ -18,6 +18,8 @@ export interface SourceFile {
   bytes: number;
   /** Time of its last change, milliseconds since 1970. */
   changedAt: number;
+  /** SHA-256 in hex of its header, from the first byte up to the last tensor's line. */
+  headerSha256: string;
 }
 
 /** A model on disk, in one file or a split set: plain data, nothing stays open. */
@@ -67,7 +69,7 @@ async function readFile(path: string): Promise<ReadFile> {
   const reader = await openFileReader(path);
   try {
     const header = await readHeader(reader);
-    return { header, file: { path, bytes: reader.size, changedAt: reader.changedAt } };
+    return { header, file: { path, bytes: reader.size, changedAt: reader.changedAt, headerSha256: header.sha256 } };
   } finally {
     await reader.close();
   }

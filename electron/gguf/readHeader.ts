@@ -25,6 +25,8 @@ export interface GgufHeader {
   metadata: Metadata;
   /** In the order of the file. */
   tensors: Map<string, TensorInfo>;
+  /** Of the file's first byte up to the last tensor's line, in hex. */
+  sha256: string;
 }
 
 /** More than any model has by far; they bound the memory that a header can take. */
@@ -51,16 +53,14 @@ export async function readHeader(reader: RangeReader): Promise<GgufHeader> {
   const cursor = new HeaderCursor(reader);
   await readMagic(reader, cursor);
   await cursor.fill(16);
-  const tensorCount = cursor.u64();
-  const entryCount = cursor.u64();
   // A tensor takes 25 bytes at least, an entry 14.
-  checkCount(cursor, 'tensors', tensorCount, 25, mostTensors);
-  checkCount(cursor, 'metadata entries', entryCount, 14, mostEntries);
+  const tensorCount = readCount(cursor, { what: 'tensors', leastBytes: 25, most: mostTensors });
+  const entryCount = readCount(cursor, { what: 'metadata entries', leastBytes: 14, most: mostEntries });
   const metadata = await readMetadata(cursor, entryCount);
   const alignment = readAlignment(path, metadata);
   const tensors = await readTensors(cursor, tensorCount);
   placeTensors(reader, tensors, cursor.offset, alignment);
-  return { path, alignment, metadata, tensors };
+  return { path, alignment, metadata, tensors, sha256: cursor.digest() };
 }
 
 async function readMagic(reader: RangeReader, cursor: HeaderCursor): Promise<void> {
@@ -79,11 +79,21 @@ async function readMagic(reader: RangeReader, cursor: HeaderCursor): Promise<voi
   }
 }
 
-function checkCount(cursor: HeaderCursor, what: string, count: number, leastBytes: number, most: number): void {
-  if (count > most) throw new MalformedError(cursor.path, `it claims ${BigInt(count)} ${what}, more than ${most}`);
+interface CountBounds {
+  what: string;
+  /** Bytes that each takes at least. */
+  leastBytes: number;
+  most: number;
+}
+
+/** Reads a count of 64 bits that has been filled. */
+function readCount(cursor: HeaderCursor, { what, leastBytes, most }: CountBounds): number {
+  const count = cursor.u64();
+  if (count > most) throw new MalformedError(cursor.path, `it claims ${cursor.lastU64()} ${what}, more than ${most}`);
   if (count * leastBytes > cursor.remaining) {
     throw new TruncatedError(cursor.path, cursor.offset + count * leastBytes, cursor.offset + cursor.remaining);
   }
+  return count;
 }
 
 async function readMetadata(cursor: HeaderCursor, count: number): Promise<Metadata> {
@@ -117,9 +127,8 @@ async function readArray(cursor: HeaderCursor, key: string): Promise<EntryValue<
   const element = await readType(cursor, key);
   if (element === 'array') throw new MalformedError(cursor.path, `'${oneLine(key)}' is an array of arrays`);
   if (cursor.lacks(8)) await cursor.fill(8);
-  const count = cursor.u64();
   const leastBytes = element === 'string' ? 8 : fixedBytes[element];
-  checkCount(cursor, `values in '${oneLine(key)}'`, count, leastBytes, 2 ** 32);
+  const count = readCount(cursor, { what: `values in '${oneLine(key)}'`, leastBytes, most: 2 ** 32 });
   if (element === 'string') {
     await skipTexts(cursor, key, count);
     return { type: 'array', element, count, bytes: null };
@@ -134,7 +143,7 @@ async function readElements(
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const byteLength = count * fixedBytes[element];
   if (byteLength > keptArrayBytes) {
-    cursor.skip(byteLength);
+    await cursor.pass(byteLength);
     return null;
   }
   if (cursor.lacks(byteLength)) await cursor.fill(byteLength);
@@ -153,7 +162,7 @@ async function readText(cursor: HeaderCursor, what: string, longest: number): Pr
   if (cursor.lacks(8)) await cursor.fill(8);
   const byteLength = cursor.u64();
   if (byteLength > longest) {
-    throw new MalformedError(cursor.path, `${what} claims to be a string of ${byteLength} bytes`);
+    throw new MalformedError(cursor.path, `${what} claims to be a string of ${cursor.lastU64()} bytes`);
   }
   if (cursor.lacks(byteLength)) await cursor.fill(byteLength);
   return cursor.text(byteLength);
@@ -165,9 +174,11 @@ async function skipTexts(cursor: HeaderCursor, key: string, count: number): Prom
     if (cursor.lacks(8)) await cursor.fill(8);
     const byteLength = cursor.u64();
     if (byteLength > longestString) {
-      throw new MalformedError(cursor.path, `'${oneLine(key)}' claims to hold a string of ${byteLength} bytes`);
+      const bytes = cursor.lastU64();
+      throw new MalformedError(cursor.path, `'${oneLine(key)}' claims to hold a string of ${bytes} bytes`);
     }
-    cursor.skip(byteLength);
+    if (cursor.lacks(byteLength)) await cursor.pass(byteLength);
+    else cursor.skip(byteLength);
   }
 }
 
@@ -200,7 +211,7 @@ function readTensor(cursor: HeaderCursor, index: number): TensorInfo {
   if (nameBytes > longestTensorName || nameBytes === 0) {
     throw new MalformedError(
       cursor.path,
-      `the name of tensor ${index} claims ${nameBytes} bytes, not 1 to ${longestTensorName}`,
+      `the name of tensor ${index} claims ${cursor.lastU64()} bytes, not 1 to ${longestTensorName}`,
     );
   }
   const name = cursor.text(nameBytes);
@@ -209,7 +220,9 @@ function readTensor(cursor: HeaderCursor, index: number): TensorInfo {
   const dimensions: number[] = [];
   for (let dimension = 0; dimension < dimensionCount; dimension++) {
     const length = cursor.u64();
-    if (length === 0 || !Number.isSafeInteger(length)) throw badTensor(cursor, name, `has a dimension of ${length}`);
+    if (length === 0 || !Number.isSafeInteger(length)) {
+      throw badTensor(cursor, name, `has a dimension of ${cursor.lastU64()}`);
+    }
     dimensions.push(length);
   }
   const typeId = cursor.u32();
@@ -219,6 +232,7 @@ function readTensor(cursor: HeaderCursor, index: number): TensorInfo {
   if (byteLength === null)
     throw badTensor(cursor, name, `cannot have the shape ${dimensions.join(' x ')} in ${type.name}`);
   const offset = cursor.u64();
+  if (!Number.isSafeInteger(offset)) throw badTensor(cursor, name, `lies at ${cursor.lastU64()} of the data`);
   return { name, file: 0, type, dimensions, byteLength, offset };
 }
 
