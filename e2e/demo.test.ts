@@ -85,7 +85,7 @@ test('it prints the placement, the answer, its speed and how to try it, and Ctrl
   const endpoint = /endpoint: (\S+)/.exec(out)?.[1] ?? '';
   const models = z.object({ data: z.array(z.object({ id: z.string() })) });
   const { data } = models.parse(await (await fetch(`${endpoint}/models`)).json());
-  expect(data).toEqual([{ id: 'roomful-demo' }]);
+  expect(data).toEqual([{ id: 'roomful-demo-q8_0' }]);
   const answer = await ask(endpoint, 'What is a pipeline?');
   expect(await answer.text()).toContain(answerTo('What is a pipeline?'));
   const tree = processTree(started.child.pid ?? 0);

@@ -59,8 +59,8 @@ describe.skipIf(!hasChromium)('the desktop app', () => {
       () => {},
       new AbortController().signal,
     );
-    await page.getByRole('region', { name: 'Placement of roomful-demo' }).getByText('layers 0–11').waitFor();
-    expect(standIn.trays[0]?.toolTip).toBe('Roomful: serving roomful-demo on one member');
+    await page.getByRole('region', { name: 'Placement of roomful-demo-q8_0' }).getByText('layers 0–11').waitFor();
+    expect(standIn.trays[0]?.toolTip).toBe('Roomful: serving roomful-demo-q8_0 on one member');
 
     const { questions, answer } = demoCorpus()[0] ?? { questions: [''], answer: '' };
     await page.getByLabel('Your message').fill(questions[0] ?? '');

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { modelFingerprint } from '../gguf/modelFingerprint.ts';
+import { modelId, withoutQuantisation } from '../gguf/modelId.ts';
 import { modelShape } from '../gguf/modelShape.ts';
 import { type ModelSource, openModel } from '../gguf/openModel.ts';
 import { writeVocabulary } from '../gguf/writeVocabulary.ts';
@@ -10,7 +11,6 @@ import type { EngineKeeper } from '../stage/engineKeeper.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import { MemberClient } from '../wire/memberClient.ts';
 import { type Coordinator, type FormOptions, formPipeline } from './formPipeline.ts';
-import { modelId } from './modelId.ts';
 import { PipelineError } from './pipelineError.ts';
 import { placeModel } from './placeModel.ts';
 import type { GeneratedToken, ServedModel, ServedModels } from './servedModel.ts';
@@ -79,7 +79,7 @@ export class ModelServing implements ServedModels {
   }
 
   find(id: string): ServingModel | undefined {
-    return this.#models.get(id);
+    return this.#models.get(id) ?? [...this.#models.values()].find((model) => withoutQuantisation(model.id) === id);
   }
 
   /**
@@ -88,7 +88,7 @@ export class ModelServing implements ServedModels {
    */
   async serve(request: ServeRequest, onEvent: (event: ServeEvent) => void, signal: AbortSignal): Promise<ServingModel> {
     const source = await openModel(request.modelPath);
-    const id = modelId(source.summary.name);
+    const id = modelId(source.summary);
     if (this.#models.get(id)?.hasEnded === true) await this.stop(id);
     if (this.#models.has(id) || this.#forming.has(id)) {
       throw new PipelineError('FormFailed', `${id} is being served already; stop it first.`);
