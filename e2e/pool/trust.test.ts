@@ -8,26 +8,11 @@ import { askPeer } from '../../electron/pool/trust/trustPeers.ts';
 import { MemberClient } from '../../electron/wire/memberClient.ts';
 import { CallRefused } from '../../electron/wire/wireError.ts';
 import { eventually } from '../testing/eventually.ts';
+import { stageOrder } from '../testing/stageOrder.ts';
 import { type TrustMember, TrustRoom } from '../testing/trustMember.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PASSPHRASE = 'three words and a number 4';
-const order = {
-  pipeline: 'p',
-  epoch: { counter: 1, coordinator: 'c' },
-  position: 0,
-  stages: 1,
-  modelPath: '/m',
-  fingerprint: 'f',
-  startLayer: 0,
-  endLayer: 1,
-  contextLength: 8,
-  slots: 1,
-  batch: 8,
-  threads: 1,
-  kvType: 'f16',
-  followerMember: 'm',
-};
 let room: TrustRoom;
 
 beforeEach(async () => {
@@ -50,7 +35,7 @@ async function three(): Promise<[TrustMember, TrustMember, TrustMember]> {
 test('a removed member: its streams end on every member, its calls are refused, it hears why, and keeps nothing', async () => {
   const [ada, bob, cyd] = await three();
   const client = cyd.client(bob);
-  const running = client.runStage(order);
+  const running = client.runStage(stageOrder());
   await running.next();
   const next = running.next();
   const shown = cyd.trust.tls;

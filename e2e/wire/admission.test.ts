@@ -10,6 +10,7 @@ import { CallRefused, PeerUnreachable } from '../../electron/wire/wireError.ts';
 import { WireServer } from '../../electron/wire/wireServer.ts';
 import { eventually } from '../testing/eventually.ts';
 import { flood, residentBytes } from '../testing/flood.ts';
+import { stageOrder } from '../testing/stageOrder.ts';
 import { type TestMember, TestPool } from '../testing/testPool.ts';
 
 const MIB = 2 ** 20;
@@ -114,17 +115,7 @@ test('dropping a member ends its running calls and links at once, and its later 
   const follow: FollowOptions = { address: server.address, member: asked.id, tls: asking.tls, ...place };
   const link = await followRing(follow);
   const frames = link[Symbol.asyncIterator]().next();
-  const order = {
-    stages: 1,
-    modelPath: '/m',
-    fingerprint: 'f',
-    startLayer: 0,
-    endLayer: 1,
-    contextLength: 8,
-    slots: 1,
-    batch: 8,
-  };
-  const events = client.runStage({ ...place, ...order, threads: 1, kvType: 'f16', followerMember: 'm' });
+  const events = client.runStage(stageOrder());
   await events.next();
   const next = events.next();
 
@@ -137,18 +128,7 @@ test('dropping a member ends its running calls and links at once, and its later 
 });
 
 test('new certificates are shown without a new start, and calls that run go on', async () => {
-  const order = {
-    stages: 1,
-    modelPath: '/m',
-    fingerprint: 'f',
-    startLayer: 0,
-    endLayer: 1,
-    contextLength: 8,
-    slots: 1,
-    batch: 8,
-  };
-  const place = { pipeline: 'p', epoch: { counter: 1, coordinator: asked.id }, position: 0 };
-  const running = client.runStage({ ...place, ...order, threads: 1, kvType: 'f16', followerMember: 'm' });
+  const running = client.runStage(stageOrder());
   await running.next();
   const elsewhere = await foreign.member();
   server.setTls({ ...elsewhere.tls });

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { RunStageRequest, StageEvent } from '../../electron/wire/generated/roomful/v1/member.ts';
+import type { StageEvent } from '../../electron/wire/generated/roomful/v1/member.ts';
 import { MemberClient } from '../../electron/wire/memberClient.ts';
 import { type MemberHandlers, memberService } from '../../electron/wire/memberService.ts';
 import { DeadlineExceeded, LinkLost, WrongPeer } from '../../electron/wire/wireError.ts';
 import { WireServer } from '../../electron/wire/wireServer.ts';
+import { stageOrder } from '../testing/stageOrder.ts';
 import { type TestMember, TestPool } from '../testing/testPool.ts';
 
 let pool: TestPool;
@@ -15,22 +16,7 @@ let handlers: Partial<MemberHandlers>;
 
 const unexpected = (): Promise<never> => Promise.reject(new Error('not expected in this test'));
 const epoch = { counter: 1, coordinator: 'c' };
-const order: RunStageRequest = {
-  pipeline: 'p',
-  epoch,
-  position: 0,
-  stages: 2,
-  modelPath: '/model.gguf',
-  fingerprint: 'f',
-  startLayer: 0,
-  endLayer: 6,
-  contextLength: 512,
-  slots: 1,
-  batch: 64,
-  threads: 1,
-  kvType: 'f16',
-  followerMember: 'm',
-};
+const order = stageOrder({ stages: 2, endLayer: 6 });
 
 beforeAll(async () => {
   pool = await TestPool.create();

@@ -3,17 +3,7 @@
  * messages that carry both. IPC (Electron) and WebSocket (browser) carry the same messages.
  */
 import { z } from 'zod';
-
-/** A range of layers that one member holds. */
-export interface PlacedStage {
-  /** The member's name, as people know it. */
-  member: string;
-  startLayer: number;
-  /** Exclusive. */
-  endLayer: number;
-  /** Planned: weights, KV and buffers. */
-  bytes: number;
-}
+import type { PlacedStage } from '../planner/placedStage.ts';
 
 /** A model that serves, and where its layers lie. */
 export interface ServingPipeline {

@@ -6,6 +6,7 @@ import { modelId, withoutQuantisation } from '../gguf/modelId.ts';
 import { modelShape } from '../gguf/modelShape.ts';
 import { type ModelSource, openModel } from '../gguf/openModel.ts';
 import { writeVocabulary } from '../gguf/writeVocabulary.ts';
+import type { PlacedStage } from '../planner/placedStage.ts';
 import type { Vocabulary } from '../stage/engineClient.ts';
 import type { EngineKeeper } from '../stage/engineKeeper.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
@@ -14,7 +15,7 @@ import { type Coordinator, type FormOptions, formPipeline } from './formPipeline
 import { PipelineError } from './pipelineError.ts';
 import { placeModel } from './placeModel.ts';
 import type { GeneratedToken, ServedModel, ServedModels } from './servedModel.ts';
-import type { PlacedStage, ServeEvent, ServeRequest } from './serveEvents.ts';
+import type { ServeEvent, ServeRequest } from './serveEvents.ts';
 import { servingSizes } from './servingSizes.ts';
 
 /** A model that serves, with what the window shows of it. */

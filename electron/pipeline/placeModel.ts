@@ -1,6 +1,7 @@
 import { backendOf } from '../planner/backendOf.ts';
 import type { Member } from '../planner/member.ts';
 import type { ModelShape } from '../planner/modelShape.ts';
+import type { PlacedStage } from '../planner/placedStage.ts';
 import { plan } from '../planner/plan.ts';
 import type { KvType } from '../planner/planOptions.ts';
 import type { HelloReply } from '../wire/generated/roomful/v1/member.ts';
@@ -8,7 +9,6 @@ import type { MemberClient } from '../wire/memberClient.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
 import type { StagePlacement } from './formPipeline.ts';
 import { PipelineError } from './pipelineError.ts';
-import type { PlacedStage } from './serveEvents.ts';
 
 /** A member that answered, and how to ask it. */
 export interface Candidate {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PlacedStage } from '../planner/placedStage.ts';
 
 /** What a client asks for when a model is to be served by an explicit list of members. */
 export const serveRequestSchema = z.strictObject({
@@ -19,17 +20,12 @@ export const serveRequestSchema = z.strictObject({
 
 export type ServeRequest = z.infer<typeof serveRequestSchema>;
 
-const placedStageSchema = z.object({
+const placedStageSchema: z.ZodType<PlacedStage> = z.object({
   member: z.string(),
   startLayer: z.int(),
-  /** Exclusive. */
   endLayer: z.int(),
-  /** Planned: weights, KV and buffers. */
   bytes: z.number(),
 });
-
-/** One stage of a serving model, for people and scripts. */
-export type PlacedStage = z.infer<typeof placedStageSchema>;
 
 /** What happens while a model comes up, in order; the last is `ready` or `failed`. */
 export const serveEventSchema = z.discriminatedUnion('type', [

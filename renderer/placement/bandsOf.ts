@@ -1,4 +1,4 @@
-import type { PlacedStage } from '../../electron/gateway/memberApi.ts';
+import type { PlacedStage } from '../../electron/planner/placedStage.ts';
 
 export interface Band {
   member: string;
