@@ -7,7 +7,6 @@ import { openModel } from '../gguf/openModel.ts';
 import type { ServeEvent } from '../pipeline/serveEvents.ts';
 import { formatBytes } from '../planner/formatBytes.ts';
 import type { PlacedStage } from '../planner/placedStage.ts';
-import { foundPool } from '../pool/foundPool.ts';
 import { type ChildMember, startChildMember } from './childMember.ts';
 import { createDemoHome } from './demoHome.ts';
 import { type DemoOptions, parseMaxTokens, parseMembers, parseTemperature } from './demoOptions.ts';
@@ -58,6 +57,8 @@ async function runDemo(options: DemoOptions): Promise<void> {
     say(`Starting ${shares.length} ${shares.length === 1 ? 'member' : 'members'} on this machine ...`);
     const names = shares.map((_, index) => NAMES[index] ?? `member-${index + 1}`);
     const homes = names.map((name) => join(home.path, name));
+    // Not at the top, where every other command would wait for what makes certificates.
+    const { foundPool } = await import('../pool/foundPool.ts');
     await foundPool(join(home.path, 'pool'), homes);
     members.push(...(await startMembers(homes, names, shares, stop.signal)));
     const first = members[0];

@@ -1,8 +1,6 @@
 import { availableParallelism, hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { startMember } from '../member.ts';
-import { nodeLauncher } from '../stage/nodeLauncher.ts';
 import { callMember } from './callMember.ts';
 import { wholeNumber } from './demoOptions.ts';
 import { exitWithParent } from './exitWithParent.ts';
@@ -39,6 +37,11 @@ async function runUp(options: UpOptions): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
     exitWithParent(resolve);
   });
+  // Not at the top: loading a member takes most of a second, which every other command would wait for.
+  const [{ startMember }, { nodeLauncher }] = await Promise.all([
+    import('../member.ts'),
+    import('../stage/nodeLauncher.ts'),
+  ]);
   const member = await startMember({
     home,
     name: options.name ?? hostname(),
