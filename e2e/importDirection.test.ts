@@ -53,7 +53,11 @@ function folderProbes(): Probe[] {
       const allowed = from === 'planner' || to === 'planner' ? to === 'planner' : rank[to] <= rank[from];
       const inside = from === to;
       probes.push({ file: `electron/${from}/a.ts`, specifier: inside ? './x.ts' : `../${to}/x.ts`, allowed });
-      if (inside && from === 'planner') continue;
+      if (inside && from === 'planner') {
+        for (const specifier of ['../x.ts', '../deeper/x.ts'])
+          probes.push({ file: 'electron/planner/deep/a.ts', specifier, allowed });
+        continue;
+      }
       probes.push({ file: `electron/${from}/deep/a.ts`, specifier: `../../${to}/deeper/x.ts`, allowed });
     }
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { backendNamed, deviceClasses, type Member, reachabilities } from '../planner/member.ts';
+import { backendNamed } from '../planner/backend.ts';
+import { deviceClasses, type Member, reachabilities } from '../planner/member.ts';
 import type { Link } from '../planner/planOptions.ts';
 import { parseJsonFile, plainWords } from './parseJsonFile.ts';
 

@@ -1,4 +1,4 @@
-import { backendOf } from '../planner/backendOf.ts';
+import { backendOrCpu } from '../planner/backend.ts';
 import type { Member } from '../planner/member.ts';
 import type { ModelShape } from '../planner/modelShape.ts';
 import type { PlacedStage } from '../planner/placedStage.ts';
@@ -44,7 +44,7 @@ export function placeModel(
     return {
       address: client.address,
       name: hello.name,
-      backend: backendOf(hello.backend),
+      backend: backendOrCpu(hello.backend),
       memoryBytes: hello.shareBytes,
       build: sameWire ? hello.build : `wire version ${hello.wireVersion}`,
     };

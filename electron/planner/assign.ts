@@ -1,17 +1,17 @@
-import { byMemory, type Candidate, candidateOf, compareText } from './candidate.ts';
-import { type Admission, absence, gates, type Rejection } from './gates.ts';
-import { buildsOf, type Lead, leadersOf } from './lead.ts';
-import { linksOf } from './links.ts';
+import { byMemory, type Candidate, candidateOf, compareText } from './admit/candidate.ts';
+import { type Admission, absence, gates, type Rejection } from './admit/gates.ts';
+import { buildsOf, type Lead, leadersOf } from './admit/lead.ts';
+import { linksOf } from './admit/links.ts';
+import { rangeCosts } from './costs/rangeCosts.ts';
+import { reachIn } from './costs/reach.ts';
+import type { Settings } from './costs/settings.ts';
 import { deviceClassOf, type Member } from './member.ts';
-import { exactLimit } from './memberSets.ts';
 import type { ModelShape } from './modelShape.ts';
-import { fewestBySize, pack } from './pack.ts';
-import type { Packing, Stage } from './packing.ts';
-import { rangeCosts } from './rangeCosts.ts';
-import { reachIn } from './reach.ts';
-import { replicate } from './replicate.ts';
-import type { Settings } from './settings.ts';
-import { proportionalStages, spread } from './spread.ts';
+import { exactLimit } from './pack/memberSets.ts';
+import { fewestBySize, pack } from './pack/pack.ts';
+import type { Packing, Stage } from './pack/packing.ts';
+import { replicate } from './pack/replicate.ts';
+import { proportionalStages, spread } from './share/spread.ts';
 
 /** Who holds which layers, before it is explained. */
 export interface Assignment {

@@ -1,23 +1,25 @@
-import { compareText } from './candidate.ts';
-import { checkMembers } from './checkMembers.ts';
-import { checkLinks } from './checkOptions.ts';
-import { checkChoice, checkFlag, checkList, checkNumber, checkObject, checkText, positiveCount } from './checks.ts';
-import type { Fit } from './fitOf.ts';
-import type { RejectionReason } from './gates.ts';
-import { InvalidInput } from './invalidInput.ts';
+import { compareText } from './admit/candidate.ts';
+import type { RejectionReason } from './admit/gates.ts';
+import { type Backend, backendNamed, backends } from './backend.ts';
+import { checkMembers } from './check/checkMembers.ts';
+import { checkLinks } from './check/checkOptions.ts';
 import {
-  type Backend,
-  backendNamed,
-  backends,
-  deviceClasses,
-  deviceClassOf,
-  type Member,
-  reachabilities,
-} from './member.ts';
+  checkChoice,
+  checkFlag,
+  checkList,
+  checkNumber,
+  checkObject,
+  checkText,
+  positiveCount,
+} from './check/checks.ts';
+import { settingsOf } from './costs/settings.ts';
+import { equalLayers } from './equalLayers.ts';
+import type { Fit } from './explain/fitOf.ts';
+import { InvalidInput } from './invalidInput.ts';
+import { deviceClasses, deviceClassOf, type Member, reachabilities } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
 import { type PlannedPipeline, planWith } from './plan.ts';
 import { type Link, policies } from './planOptions.ts';
-import { settingsOf } from './settings.ts';
 
 /** A stage of the compact form: `end_layer` is inclusive. */
 export interface CompactStage {
@@ -143,18 +145,9 @@ function modelOf(value: unknown): { model: ModelShape; layers: number; totalGb: 
   const weightBytes = Math.floor((totalGb * gigabyte) / layers);
   if (weightBytes === 0) throw new InvalidInput('model.total_vram_gb', 'is less than a byte for each layer');
   const model: ModelShape = {
+    ...equalLayers(layers, weightBytes),
     name: typeof name === 'string' ? name : 'The model',
-    architecture: 'unknown',
     hiddenSize: hidden,
-    vocabularySize: 1,
-    contextLength: 1,
-    layers: Array.from({ length: layers }, () => ({ weightBytes, kvBytesPerToken: 0, slidingWindow: null })),
-    embeddingBytes: 0,
-    outputBytes: 0,
-    sharedBytes: 0,
-    tiedBytes: 0,
-    cutPoints: Array.from({ length: layers - 1 }, (_, index) => index + 1),
-    unsplittableReason: null,
   };
   return { model, layers, totalGb };
 }
@@ -178,7 +171,7 @@ function membersOf(value: unknown): Member[] {
     checkText(build, `${field}.llama_commit`);
     const reached = reachability ?? 'LocalDirect';
     checkChoice(reached, reachabilities, `${field}.reachability`);
-    const known = backendOf(backend, `${field}.backend`);
+    const known = knownBackend(backend, `${field}.backend`);
     const lies = deviceClass ?? deviceClassOf({ backend: known });
     checkChoice(lies, deviceClasses, `${field}.deviceClass`);
     return {
@@ -195,7 +188,7 @@ function membersOf(value: unknown): Member[] {
   });
 }
 
-function backendOf(value: unknown, field: string): Backend {
+function knownBackend(value: unknown, field: string): Backend {
   const known = (typeof value === 'string' ? backendNamed(value) : undefined) ?? value;
   checkChoice(known, backends, field);
   return known;

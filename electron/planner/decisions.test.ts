@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { equalLayers } from './equalLayers.ts';
 import type { Member } from './member.ts';
 import { type Plan, plan } from './plan.ts';
 import type { Link, PlanOptions } from './planOptions.ts';
-import { equalLayers } from './testing/equalLayers.ts';
 
 const GB = 1e9;
 const card = (address: string, gb: number, more: Partial<Member> = {}): Member => ({

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compactPlan } from './compactPlan.ts';
+import { equalLayers } from './equalLayers.ts';
 import { InvalidInput } from './invalidInput.ts';
 import type { Member } from './member.ts';
 import { plan } from './plan.ts';
 import { stageBytes } from './stageBytes.ts';
-import { equalLayers } from './testing/equalLayers.ts';
 
 const member = {
   address: 'a1',
@@ -23,12 +23,12 @@ const member = {
 };
 const other = { ...member, address: 'b2' };
 const model = {
-  ...equalLayers(4),
+  ...equalLayers(4, 1),
   parameters: 32,
   attentionHeads: 8,
   feedForwardSize: 32,
   experts: { count: 8, usedPerToken: 2 },
-  layers: equalLayers(4).layers.map((layer) => ({
+  layers: equalLayers(4, 1).layers.map((layer) => ({
     ...layer,
     expertBytes: 1,
     stateBytesPerSlot: 4,
@@ -196,7 +196,7 @@ describe('input that means nothing', () => {
       { start: -1, end: 2 },
       { start: 0.5, end: 2 },
     ]) {
-      expect(() => stageBytes(equalLayers(4), range)).toThrow(InvalidInput);
+      expect(() => stageBytes(equalLayers(4, 1), range)).toThrow(InvalidInput);
     }
   });
 });

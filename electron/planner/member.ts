@@ -1,22 +1,4 @@
-/** The ggml backend that computes on a member. */
-export type Backend = 'Cuda' | 'Rocm' | 'Metal' | 'Vulkan' | 'Sycl' | 'OpenCl' | 'Musa' | 'Cann' | 'Cpu';
-
-export const backends: readonly Backend[] = [
-  'Cuda',
-  'Rocm',
-  'Metal',
-  'Vulkan',
-  'Sycl',
-  'OpenCl',
-  'Musa',
-  'Cann',
-  'Cpu',
-];
-
-/** The backend of this name, in any case: `CUDA`, `Cuda` and `cuda` are one. */
-export function backendNamed(name: string): Backend | undefined {
-  return backends.find((backend) => backend.toLowerCase() === name.toLowerCase());
-}
+import type { Backend } from './backend.ts';
 
 /** Where a member's shared memory lies: on a graphics card, in memory that GPU and CPU share, or in plain RAM. */
 export type DeviceClass = 'gpu' | 'unified' | 'cpu';

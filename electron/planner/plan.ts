@@ -1,18 +1,18 @@
+import type { Rejection } from './admit/gates.ts';
 import { type Assignment, activationBytesOf, assign } from './assign.ts';
-import { checkMembers } from './checkMembers.ts';
-import { checkModel } from './checkModel.ts';
-import { checkOptions } from './checkOptions.ts';
-import { explain } from './explain.ts';
-import { type Fit, fitOf } from './fitOf.ts';
-import type { Rejection } from './gates.ts';
+import { checkMembers } from './check/checkMembers.ts';
+import { checkModel } from './check/checkModel.ts';
+import { checkOptions } from './check/checkOptions.ts';
+import { type Settings, settingsOf } from './costs/settings.ts';
+import { explain } from './explain/explain.ts';
+import { type Fit, fitOf } from './explain/fitOf.ts';
+import { type RunMode, runMode } from './explain/runMode.ts';
+import { type Shortfall, shortfall } from './explain/shortfall.ts';
 import type { Member } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
-import type { Stage } from './packing.ts';
+import type { Stage } from './pack/packing.ts';
 import type { PlanOptions, Policy } from './planOptions.ts';
-import { type PipelinePrediction, predict } from './predict.ts';
-import { type RunMode, runMode } from './runMode.ts';
-import { type Settings, settingsOf } from './settings.ts';
-import { type Shortfall, shortfall } from './shortfall.ts';
+import { type PipelinePrediction, predict } from './predict/predict.ts';
 import { type StageBytes, stageBytesOf } from './stageBytes.ts';
 
 /** Where every layer goes, what that will do, and why. Plain data; layers count from 0. */

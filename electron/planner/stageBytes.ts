@@ -1,13 +1,13 @@
-import { attentionBytes, coordinatorBytes, offerFor } from './candidate.ts';
-import { checkModel } from './checkModel.ts';
-import { checkCostOptions } from './checkOptions.ts';
-import { checkNumber } from './checks.ts';
+import { attentionBytes, coordinatorBytes, offerFor } from './admit/candidate.ts';
+import { checkModel } from './check/checkModel.ts';
+import { checkCostOptions } from './check/checkOptions.ts';
+import { checkNumber } from './check/checks.ts';
+import { type RangeBytes, type RangeCosts, rangeCosts } from './costs/rangeCosts.ts';
+import { settingsOf } from './costs/settings.ts';
 import { InvalidInput } from './invalidInput.ts';
 import type { DeviceClass } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
 import type { CostOptions } from './planOptions.ts';
-import { type RangeBytes, type RangeCosts, rangeCosts } from './rangeCosts.ts';
-import { settingsOf } from './settings.ts';
 
 /** Bytes of a stage on its member, by kind and in sum. */
 export interface StageBytes extends RangeBytes {

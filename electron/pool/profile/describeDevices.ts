@@ -1,4 +1,4 @@
-import { backendOf } from '../../planner/backendOf.ts';
+import { backendOrCpu } from '../../planner/backend.ts';
 import type { DeviceClass } from '../../planner/member.ts';
 import type { Device } from '../../stage/engineClient.ts';
 import type { GpuReading } from '../sensors/gpuReading.ts';
@@ -29,7 +29,7 @@ export function describeDevices(
     return {
       name: device.name,
       description: device.description,
-      backend: backendOf(device.backend),
+      backend: backendOrCpu(device.backend),
       pciAddress: device.pciAddress,
       deviceClass,
       ...memoryOf(device, deviceClass, joined.get(device) ?? null, ram),
@@ -41,7 +41,7 @@ export function describeDevices(
 
 function classOf(device: Device): DeviceClass {
   if (device.kind === 'cpu') return 'cpu';
-  const inRam = device.kind === 'integrated' || backendOf(device.backend) === 'Metal' || isSoftware(device);
+  const inRam = device.kind === 'integrated' || backendOrCpu(device.backend) === 'Metal' || isSoftware(device);
   return inRam ? 'unified' : 'gpu';
 }
 

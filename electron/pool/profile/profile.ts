@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { backends, deviceClasses, type Member } from '../../planner/member.ts';
+import { backends } from '../../planner/backend.ts';
+import { deviceClasses, type Member } from '../../planner/member.ts';
 import { manners } from '../manners/manner.ts';
 
 const bytes = z.number().int().nonnegative();

@@ -1,0 +1,28 @@
+import type { Candidate } from '../admit/candidate.ts';
+import type { Links } from '../admit/links.ts';
+import type { RangeCosts } from '../costs/rangeCosts.ts';
+import type { ReachOf } from '../costs/reach.ts';
+
+/** A member and the layers [start, end) that it holds. */
+export interface Stage {
+  candidate: Candidate;
+  start: number;
+  end: number;
+}
+
+/** What all pipelines of one plan share. */
+export interface Packing {
+  costs: RangeCosts;
+  reachOf: ReachOf;
+  links: Links;
+  /** Null where tokens come and go without a machine in between. */
+  coordinator: string | null;
+  /** Bytes of one token's activations. */
+  activationBytes: number;
+  /** Sequences at once. */
+  slots: number;
+  /** Whether tokens/s of many decide ties. The compact form knows no speeds: there the largest are filled first. */
+  balances: boolean;
+  /** The only order in which stages may stand, null for any. */
+  fixedOrder: readonly string[] | null;
+}

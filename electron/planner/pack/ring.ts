@@ -1,0 +1,68 @@
+import type { Candidate } from '../admit/candidate.ts';
+import type { Packing } from './packing.ts';
+
+/** Bytes of the token ids that enter and leave a pipeline for one token. */
+export const tokenIdBytes = 4;
+
+/** Who may stand where in a ring, and what its hops cost. Members go by their index in the list that it was made of. */
+export interface Ring {
+  /** Whether every order of every set is allowed. */
+  open: boolean;
+  mayStart(first: number): boolean;
+  mayFollow(before: number, after: number): boolean;
+  mayFinish(last: number): boolean;
+  /** Milliseconds that one token spends between the machines of a ring in this order. */
+  latencyMs(order: readonly number[]): number;
+  /** Never more than the latency of any order of these members. */
+  leastLatencyMs(members: readonly number[]): number;
+}
+
+/** Reads the rules of coordinator -> first, each stage -> next, last -> coordinator. */
+export function ringOf(candidates: readonly Candidate[], packing: Packing): Ring {
+  const { links, coordinator, activationBytes, fixedOrder } = packing;
+  const addresses = candidates.map(({ address }) => address);
+  const size = addresses.length;
+  const places = fixedOrder === null ? null : addresses.map((address) => fixedOrder.indexOf(address));
+  const inOrder = (before: number, after: number) => places === null || (places[before] ?? 0) < (places[after] ?? 0);
+  const mayFollow = new Uint8Array(size * size);
+  let open = true;
+  const hopMs = new Float64Array(size * size);
+  let leastHop = Number.POSITIVE_INFINITY;
+  addresses.forEach((from, i) => {
+    addresses.forEach((to, j) => {
+      if (i === j) return;
+      const follows = inOrder(i, j) && links.usable(from, to);
+      mayFollow[i * size + j] = Number(follows);
+      open &&= follows;
+      const ms = links.oneWayMs(from, to, activationBytes);
+      hopMs[i * size + j] = ms;
+      leastHop = Math.min(leastHop, ms);
+    });
+  });
+  const entry = addresses.map((to) => (coordinator === null ? 0 : links.oneWayMs(coordinator, to, tokenIdBytes)));
+  const exit = addresses.map((from) => (coordinator === null ? 0 : links.oneWayMs(from, coordinator, tokenIdBytes)));
+  const starts = addresses.map((to) => coordinator === null || links.usable(coordinator, to));
+  const finishes = addresses.map((from) => coordinator === null || links.usable(from, coordinator));
+  const leader = coordinator === null ? -1 : addresses.indexOf(coordinator);
+  const leastEntry = Math.min(...entry.filter((_, index) => index !== leader));
+  const leastExit = Math.min(...exit.filter((_, index) => index !== leader));
+
+  return {
+    open: open && starts.every(Boolean) && finishes.every(Boolean),
+    mayStart: (first) => starts[first] === true,
+    mayFollow: (before, after) => mayFollow[before * size + after] === 1,
+    mayFinish: (last) => finishes[last] === true,
+    latencyMs: (order) => {
+      let total = (entry[order[0] ?? 0] ?? 0) + (exit[order.at(-1) ?? 0] ?? 0);
+      for (let i = 1; i < order.length; i += 1) total += hopMs[(order[i - 1] ?? 0) * size + (order[i] ?? 0)] ?? 0;
+      return total;
+    },
+    leastLatencyMs: (members) => {
+      const [only = 0, ...others] = members;
+      if (others.length === 0) return (entry[only] ?? 0) + (exit[only] ?? 0);
+      // A coordinator that holds a stage stands at one end, and saves the way to that end.
+      const ends = members.includes(leader) ? Math.min(leastEntry, leastExit) : leastEntry + leastExit;
+      return leastHop * others.length + ends;
+    },
+  };
+}

@@ -1,0 +1,210 @@
+import { byMemory, byStrength, type Candidate } from '../admit/candidate.ts';
+import { microBatch, roundMs } from '../predict/roundMs.ts';
+import { stageMs } from '../predict/stageMs.ts';
+import type { Cover } from './cover.ts';
+import type { Packing, Stage } from './packing.ts';
+import { type Ring, ringOf } from './ring.ts';
+import { splitChain } from './splitChain.ts';
+
+/** Sets of up to this many members are tried in every order. */
+const allOrders = 4;
+/** Cells of splits that are worked out for sets that only tie with the best, in small rooms enough for all of them. */
+const cellsForTies = 60_000;
+/** Predicted times that differ by less are equal. */
+const tolerance = 1e-9;
+
+/**
+ * Of the sets that can hold the model, the members, order and split that compute one token soonest, and of equally soon ones
+ * those that serve most tokens in all slots; null for no set. At most `patience` splits are worked out, the most promising
+ * first, and as many of ties as `cellsForTies` allows.
+ */
+export function soonest(
+  found: readonly Cover[],
+  list: readonly Candidate[],
+  packing: Packing,
+  ring: Ring,
+  patience = Number.POSITIVE_INFINITY,
+): Stage[] | null {
+  const floorMs = readingFloor(list, packing);
+  const weighed = found
+    .map(({ order }) => ({ order, computeMs: floorMs(order), latencyMs: ring.leastLatencyMs(order) }))
+    .sort((a, b) => a.computeMs + a.latencyMs - (b.computeMs + b.latencyMs));
+  const parts = packing.costs.boundaries.length - 1;
+  const tiesLeft = cellsForTies / (parts * parts * (found[0]?.order.length ?? 1));
+  let splits = 0;
+  let ties = 0;
+  let best: Timed | null = null;
+  const seen = new Set<string>();
+  for (const { order, computeMs, latencyMs } of weighed) {
+    if (isSlower(computeMs + latencyMs, best)) break;
+    if (ties > tiesLeft && mayOnlyTie(computeMs + latencyMs, best)) break;
+    for (const timed of ordersOf(order, list, ring)) {
+      const leastMs = computeMs + timed.latencyMs;
+      if (isSlower(leastMs, best) || splits === patience) break;
+      if (mayOnlyTie(leastMs, best)) {
+        ties += 1;
+        if (ties > tiesLeft) break;
+      }
+      const chain = timed.order.flatMap((index) => list[index] ?? []);
+      // Machines that are alike in all that counts make plans that are alike.
+      const kind = packing.links.unknown ? chain.map((each) => kindOf(each, packing)).join() : null;
+      if (kind !== null && seen.has(kind)) continue;
+      if (kind !== null) seen.add(kind);
+      const stages = splitByStrength(chain, packing);
+      // An order without room is soon told, and must not use up the patience for those that have it.
+      if (stages === null) continue;
+      splits += 1;
+      best = sooner(best, stages, packing, timed.latencyMs);
+    }
+  }
+  return best?.stages ?? null;
+}
+
+interface Timed {
+  stages: Stage[];
+  ms: number;
+  roundMs: number;
+}
+
+function isSlower(ms: number, best: { ms: number } | null): boolean {
+  return best !== null && ms > best.ms * (1 + tolerance);
+}
+
+function mayOnlyTie(leastMs: number, best: { ms: number } | null): boolean {
+  return best !== null && !isSlower(best.ms, { ms: leastMs });
+}
+
+/** The better of the best so far and a new split: sooner for one request, or as soon and quicker for many. */
+function sooner(best: Timed | null, stages: Stage[], packing: Packing, latencyMs: number): Timed {
+  const rival = {
+    stages,
+    ms: totalMs(stages, packing, latencyMs),
+    roundMs: packing.balances ? roundMs(stages, packing) : 0,
+  };
+  if (best === null || isSlower(best.ms, rival)) return rival;
+  return !isSlower(rival.ms, best) && rival.roundMs < best.roundMs * (1 - tolerance) ? rival : best;
+}
+
+function kindOf(
+  { address, deviceClass, capacity, deviceBytes, speed, hostSpeed, flops, isMeasured }: Candidate,
+  { coordinator }: Packing,
+): string {
+  return [deviceClass, capacity, deviceBytes, speed, hostSpeed, flops, isMeasured, address === coordinator].join(' ');
+}
+
+/**
+ * The soonest split of a chain that was found in a large room: as it is, or with the coordinator at one end, where it saves
+ * a way, in the place of the member with the least memory if it is not part of the chain.
+ */
+export function soonestLed(
+  chain: readonly Candidate[],
+  ranked: readonly Candidate[],
+  packing: Packing,
+): Stage[] | null {
+  let best: Timed | null = null;
+  for (const members of [chain, ...ledBy(packing.coordinator, chain, ranked)]) {
+    const ring = ringOf(members, packing);
+    const order = members.map((_, index) => index);
+    const stages = isRing(order, ring) ? splitByStrength(members, packing) : null;
+    if (stages !== null) best = sooner(best, stages, packing, ring.latencyMs(order));
+  }
+  return best?.stages ?? null;
+}
+
+function ledBy(
+  coordinator: string | null,
+  chain: readonly Candidate[],
+  ranked: readonly Candidate[],
+): readonly (readonly Candidate[])[] {
+  const leader = ranked.find(({ address }) => address === coordinator);
+  if (leader === undefined) return [];
+  const leaves = chain.includes(leader) ? leader : [...chain].sort(byMemory).at(-1);
+  const others = chain.filter((candidate) => candidate !== leaves);
+  return [
+    [leader, ...others],
+    [...others, leader],
+  ];
+}
+
+function totalMs(stages: readonly Stage[], { costs }: Packing, latencyMs: number): number {
+  return stages.reduce((sum, { candidate, start, end }) => sum + stageMs(candidate, costs, start, end, 1), latencyMs);
+}
+
+/**
+ * Cuts a chain so that it computes a token soonest, which fills the fastest members to the brim; among equally fast ones so
+ * that the slowest stage is quickest, and then the largest get the most. Null where the chain has no room.
+ */
+function splitByStrength(chain: readonly Candidate[], packing: Packing): Stage[] | null {
+  const filled = [...chain].sort(byStrength);
+  const ranks = chain.map((candidate) => filled.indexOf(candidate));
+  const { sequences } = microBatch(packing.slots, chain.length);
+  const msOf = (position: number, start: number, end: number, rows: number) => {
+    const candidate = chain[position];
+    return candidate === undefined ? 0 : stageMs(candidate, packing.costs, start, end, rows);
+  };
+  return splitChain(chain, packing, {
+    sum: (position, start, end) => msOf(position, start, end, 1),
+    worst: (position, start, end) => (packing.balances ? msOf(position, start, end, sequences) : 0),
+    rank: (position, start, end) => (ranks[position] ?? 0) * (end - start),
+  });
+}
+
+/** Tells for a set of members how long reading the model takes at least: the fastest memory filled to the last byte. */
+function readingFloor(list: readonly Candidate[], { costs }: Packing): (members: readonly number[]) => number {
+  const total = costs.read(0, costs.layerCount, 1);
+  const banks = list
+    .flatMap(({ deviceBytes, capacity, speed, hostSpeed }, index) => [
+      { index, speed, bytes: deviceBytes },
+      { index, speed: hostSpeed, bytes: capacity - deviceBytes },
+    ])
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => b.speed - a.speed);
+  return (members) => {
+    let left = total;
+    let ms = 0;
+    let tier = 0;
+    // Equal speeds are summed before they are divided, so that equal sets have equal floors to the last bit.
+    banks.forEach(({ index, speed, bytes }, place) => {
+      if (members.includes(index)) tier += bytes;
+      if (banks[place + 1]?.speed === speed) return;
+      const taken = Math.min(left, tier);
+      ms += (taken / speed) * 1000;
+      left -= taken;
+      tier = 0;
+    });
+    return ms;
+  };
+}
+
+interface TimedOrder {
+  order: readonly number[];
+  latencyMs: number;
+}
+
+/** The orders worth a split, the quickest ring first, and of equal ones the strongest member first. */
+function ordersOf(members: readonly number[], list: readonly Candidate[], ring: Ring): TimedOrder[] {
+  const strongest = [...members].sort((a, b) => {
+    const [left, right] = [list[a], list[b]];
+    return left === undefined || right === undefined ? 0 : byStrength(left, right);
+  });
+  const orders = strongest.length <= allOrders ? permutations(strongest) : [strongest, members];
+  return orders
+    .filter((order) => isRing(order, ring))
+    .map((order) => ({ order, latencyMs: ring.latencyMs(order) }))
+    .sort((a, b) => a.latencyMs - b.latencyMs);
+}
+
+function isRing(order: readonly number[], ring: Ring): boolean {
+  return order.every((member, place) => {
+    const before = order[place - 1];
+    const begins = before === undefined ? ring.mayStart(member) : ring.mayFollow(before, member);
+    return begins && (place < order.length - 1 || ring.mayFinish(member));
+  });
+}
+
+function permutations(items: readonly number[]): number[][] {
+  if (items.length <= 1) return [[...items]];
+  return items.flatMap((item, index) =>
+    permutations([...items.slice(0, index), ...items.slice(index + 1)]).map((rest) => [item, ...rest]),
+  );
+}
