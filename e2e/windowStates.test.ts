@@ -58,7 +58,7 @@ describe.skipIf(!hasChromium)('the window', () => {
       log: keptLog().log,
     });
     const files = await readRendererFiles(fileURLToPath(new URL('../dist/renderer', import.meta.url)));
-    serveWindow(app, { api: localMemberApi(state), files, access, localToken: LOCAL_TOKEN });
+    serveWindow(app, { api: localMemberApi({ state }), files, access, localToken: LOCAL_TOKEN });
     port = Number(new URL(await app.listen({ host: '127.0.0.1', port: wanted })).port);
   }
 

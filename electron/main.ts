@@ -1,4 +1,4 @@
-import { availableParallelism, hostname, totalmem } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { startDesktop } from './desktop/startDesktop.ts';
 import { utilityLauncher } from './desktop/utilityLauncher.ts';
@@ -15,9 +15,9 @@ void startDesktop({
     startMember({
       home: dataFolder(),
       name: hostname(),
-      memoryBytes: Math.floor(totalmem() / 2),
       threads: availableParallelism(),
       launcher: utilityLauncher,
+      lan: { multicast: true },
       windowFolder: path('../renderer'),
     }),
   preload: path('../preload/preload.cjs'),

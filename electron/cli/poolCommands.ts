@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Command, InvalidArgumentError } from 'commander';
 import type {
@@ -9,9 +10,11 @@ import type {
   PoolStatus,
 } from '../gateway/memberApi.ts';
 import { formatBytes } from '../planner/formatBytes.ts';
+import { createPrivateFile, readPrivateFile } from '../pool/privateFile.ts';
 import { askMember, callMember } from './callMember.ts';
 import { homeOf, homeOption } from './homeOption.ts';
 import { readLines } from './readLines.ts';
+import { readPassphrase } from './readPassphrase.ts';
 import { textTable } from './textTable.ts';
 
 interface CommonOptions {
@@ -73,6 +76,25 @@ export function poolCommands(): Command[] {
       .action(async (member: string, options: CommonOptions) => {
         await tell(options, 'promote', { member }, () => `${member} is an admin now.`);
       }),
+    asking('pin', 'let this machine lead once the member that leads now is gone').action(
+      async (options: CommonOptions) => {
+        await tell(options, 'pin', {}, () => 'This machine comes first when a leader is needed.');
+      },
+    ),
+    asking('unpin', 'let the members choose who leads').action(async (options: CommonOptions) => {
+      await tell(options, 'unpin', {}, () => 'This machine leads only where the members choose it.');
+    }),
+    asking('rename-pool', 'give the pool another name')
+      .argument('<name>')
+      .action(async (name: string, options: CommonOptions) => {
+        await tell(options, 'renamePool', { name }, ({ pool }) => `The pool is called ${pool?.name}.`);
+      }),
+    asking('export-authority', "write the pool's key to a file, encrypted with a passphrase")
+      .argument('<file>', 'a new file; keep it where a lost machine does not take it along')
+      .action(exportAuthority),
+    asking('import-authority', 'become an admin of a pool with an exported key')
+      .argument('<file>', 'from `roomful export-authority`')
+      .action(importAuthority),
     asking('doctor', 'say what is wrong, and collect what a bug report needs').action(
       async (options: CommonOptions) => {
         await tell(options, 'doctor', {}, doctorText);
@@ -97,6 +119,24 @@ async function tell<M extends MemberMethod>(
 ): Promise<void> {
   const result = await callMember(homeOf(options), method, params);
   process.stdout.write(`${options.json ? JSON.stringify(result) : inWords(result)}\n`);
+}
+
+async function exportAuthority(file: string, options: CommonOptions): Promise<void> {
+  const home = homeOf(options);
+  const passphrase = await readPassphrase({ isNew: true });
+  const { text } = await callMember(home, 'exportAuthority', { passphrase });
+  const path = resolve(file);
+  if (!(await createPrivateFile(path, text))) throw new Error(`${path} is there already. Name a new file.`);
+  const line = `The pool's key is in ${path}. Who has the file and the passphrase is an admin of the pool.`;
+  process.stdout.write(`${options.json ? JSON.stringify({ file: path }) : line}\n`);
+}
+
+async function importAuthority(file: string, options: CommonOptions): Promise<void> {
+  const exported = await readPrivateFile(resolve(file));
+  if (exported === null) throw new Error(`There is no file ${resolve(file)}.`);
+  const passphrase = await readPassphrase({ isNew: false });
+  const lineOf = ({ pool }: PoolStatus): string => `This machine is an admin of the pool ${pool?.name}.`;
+  await tell(options, 'importAuthority', { text: exported, passphrase }, lineOf);
 }
 
 async function showMembers(options: CommonOptions & { watch?: boolean }): Promise<void> {
@@ -133,24 +173,27 @@ function statusText({ self, pool, coordinator, epoch, members, pipelines }: Pool
 }
 
 function membersTable(members: PoolMemberDetail[]): string {
-  const rows = members.map(({ id, name, state, self, admin, leads, address, shareBytes, reject, paused, link }) => [
-    name,
-    state,
-    address ?? '',
-    formatBytes(shareBytes),
-    link === null ? '' : `${link.rttMs.toFixed(1)} ms`,
-    link === null ? '' : `${formatBytes(link.bytesPerSecond)}/s`,
-    [
-      self && 'this machine',
-      admin && 'admin',
-      leads && 'leads',
-      paused.length > 0 && `paused (${paused.join(', ')})`,
-      reject?.kind,
-    ]
-      .filter(Boolean)
-      .join(', '),
-    id.slice(0, 12),
-  ]);
+  const rows = members.map(
+    ({ id, name, state, self, admin, leads, pinned, address, shareBytes, reject, paused, link }) => [
+      name,
+      state,
+      address ?? '',
+      formatBytes(shareBytes),
+      link === null ? '' : `${link.rttMs.toFixed(1)} ms`,
+      link === null ? '' : `${formatBytes(link.bytesPerSecond)}/s`,
+      [
+        self && 'this machine',
+        admin && 'admin',
+        leads && 'leads',
+        pinned && 'pinned',
+        paused.length > 0 && `paused (${paused.join(', ')})`,
+        reject?.kind,
+      ]
+        .filter(Boolean)
+        .join(', '),
+      id.slice(0, 12),
+    ],
+  );
   return textTable(['member', 'state', 'address', 'shares', 'round trip', 'throughput', '', 'id'], rows);
 }
 

@@ -33,7 +33,7 @@ beforeEach(() => {
   member = {
     gateway,
     state,
-    api: localMemberApi(state),
+    api: localMemberApi({ state }),
     closed: 0,
     async close() {
       this.closed += 1;

@@ -66,6 +66,8 @@ export interface PoolMemberDetail extends PoolMemberStatus {
   admin: boolean;
   /** Whether it leads the pool. */
   leads: boolean;
+  /** Whether its owner wants it to lead. */
+  pinned: boolean;
   /** Why it shares nothing now: `owner`, `battery`, `heat`, `gpu`; empty while it shares. */
   paused: string[];
   /** Round trip in ms and throughput in bytes per second; null of this member, and before they are measured. */
@@ -83,6 +85,12 @@ export interface PoolStatus {
   /** This member first; alone in no pool. */
   members: PoolMemberStatus[];
   pipelines: ServingPipeline[];
+}
+
+/** All that a window shows of the pool. */
+export interface PoolState {
+  status: PoolStatus;
+  members: PoolMemberDetail[];
 }
 
 /** What a bug report needs, and nothing secret. */
@@ -127,6 +135,9 @@ export interface MemberMethods {
   /** Shares nothing until `resume`, also after a restart. */
   pause: { params: NoParams; result: PoolStatus };
   resume: { params: NoParams; result: PoolStatus };
+  /** Lets this member come first in the next election, also after a restart; who leads now goes on. */
+  pin: { params: NoParams; result: PoolStatus };
+  unpin: { params: NoParams; result: PoolStatus };
   /** Makes a member an admin too. */
   promote: { params: { member: string }; result: PoolStatus };
   /** The pool's key, encrypted with a passphrase. */
@@ -138,6 +149,7 @@ export interface MemberMethods {
 /** A subscription sends the present value at once and then every change. */
 export interface MemberTopics {
   state: MemberState;
+  pool: PoolState;
 }
 
 export type MemberMethod = keyof MemberMethods;
@@ -162,6 +174,8 @@ export const methodParamSchemas = {
   members: z.strictObject({}),
   pause: z.strictObject({}),
   resume: z.strictObject({}),
+  pin: z.strictObject({}),
+  unpin: z.strictObject({}),
   create: z.strictObject({ name: text }),
   invite: z.strictObject({ ttlMs: z.int().positive().optional() }),
   join: z.strictObject({ token: z.string().min(1).max(10_000) }),
@@ -175,7 +189,7 @@ export const methodParamSchemas = {
   doctor: z.strictObject({}),
 } satisfies { [M in MemberMethod]: z.ZodType<MethodParams<M>> };
 
-const topics = ['state'] as const satisfies readonly MemberTopic[];
+const topics = ['state', 'pool'] as const satisfies readonly MemberTopic[];
 
 /** Window to member. `params` are checked against the method's own schema afterwards. */
 export const windowMessageSchema = z.discriminatedUnion('kind', [
@@ -195,7 +209,12 @@ export type WindowMessage = z.infer<typeof windowMessageSchema>;
 export type MemberMessage =
   | { kind: 'result'; id: number; value: unknown }
   | { kind: 'error'; id: number; message: string }
-  | { [T in MemberTopic]: { kind: 'event'; topic: T; value: MemberTopics[T] } }[MemberTopic];
+  | MemberEvent;
+
+/** A topic with its value. */
+export type MemberEvent<T extends MemberTopic = MemberTopic> = {
+  [K in T]: { kind: 'event'; topic: K; value: MemberTopics[K] };
+}[T];
 
 /** What the preload script offers to the page as `window.roomful`; nothing else of Electron reaches the page. */
 export interface MemberBridge {

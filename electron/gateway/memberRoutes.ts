@@ -10,21 +10,14 @@ import {
   type MethodParams,
   type MethodResult,
   methodParamSchemas,
-  type PoolMemberDetail,
 } from './memberApi.ts';
 import { parseBody } from './parseBody.ts';
-
-export interface MemberRoutesOptions {
-  api: MemberApi;
-  /** Calls the listener after every change of what `members` answers, until the function that it returns is called. */
-  onStatus: (listener: () => void) => () => void;
-}
 
 /**
  * `POST /api/member/METHOD` calls a method of memberApi.ts with the body as its parameters. `GET /api/watch` answers with the
  * members now and after every change, one JSON array a line.
  */
-export function memberRoutes(routes: FastifyInstance, { api, onStatus }: MemberRoutesOptions): void {
+export function memberRoutes(routes: FastifyInstance, api: MemberApi): void {
   for (const method of Object.keys(methodParamSchemas).filter(isMethod)) {
     routes.post(`/member/${method}`, (request) => answer(api, method, request.body ?? {}));
   }
@@ -34,19 +27,13 @@ export function memberRoutes(routes: FastifyInstance, { api, onStatus }: MemberR
     reply.hijack();
     reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8', 'cache-control': 'no-cache' });
     let last = '';
-    const send = (members: PoolMemberDetail[]): void => {
+    const end = api.subscribe('pool', ({ members }) => {
       const line = JSON.stringify(members);
-      if (signal.aborted || line === last) return;
+      if (line === last) return;
       last = line;
       reply.raw.write(`${line}\n`);
-    };
-    const show = (): void => {
-      // Asking a member that closes fails, and then so does the connection.
-      api.call('members', {}).then(send, () => reply.raw.destroy());
-    };
-    const end = onStatus(show);
+    });
     signal.addEventListener('abort', end, { once: true });
-    show();
   });
 }
 

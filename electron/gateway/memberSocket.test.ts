@@ -38,7 +38,7 @@ beforeEach(async () => {
     log: keptLog().log,
   });
   const files = await readRendererFiles(join(folder, 'built'));
-  serveWindow(app, { api: localMemberApi(store), files, access, localToken: LOCAL_TOKEN });
+  serveWindow(app, { api: localMemberApi({ state: store }), files, access, localToken: LOCAL_TOKEN });
   port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
 });
 

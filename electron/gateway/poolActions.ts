@@ -1,7 +1,7 @@
 import { PoolError } from '../pool/poolError.ts';
 import type { PoolMember } from '../pool/poolMember.ts';
 import { type DoctorSources, doctorReport } from './doctorReport.ts';
-import type { PoolStatus, ServingPipeline } from './memberApi.ts';
+import type { PoolState, PoolStatus, ServingPipeline } from './memberApi.ts';
 import type { MemberActions } from './window/memberState.ts';
 
 export interface PoolActionsOptions extends Omit<DoctorSources, 'pool' | 'status'> {
@@ -11,21 +11,8 @@ export interface PoolActionsOptions extends Omit<DoctorSources, 'pool' | 'status
 
 /** What the contract's methods about the pool do. Each rejects with PoolError or a WireError. */
 export function poolActions(options: PoolActionsOptions): Omit<MemberActions, 'state'> {
-  const { pool, pipelines } = options;
-  const status = async (): Promise<PoolStatus> => {
-    const { trust } = pool;
-    const { id, name } = trust.pool ?? { id: '', name: '' };
-    return {
-      self: trust.self,
-      pool: trust.pool === null ? null : { id, name },
-      coordinator: pool.coordinator(),
-      epoch: pool.epoch(),
-      members: pool
-        .members()
-        .map(({ admin: _admin, leads: _leads, paused: _paused, link: _link, ...member }) => member),
-      pipelines: pipelines(),
-    };
-  };
+  const { pool } = options;
+  const status = async (): Promise<PoolStatus> => poolState(options).status;
   const after = async (work: Promise<unknown>): Promise<PoolStatus> => {
     await work;
     return status();
@@ -42,10 +29,31 @@ export function poolActions(options: PoolActionsOptions): Omit<MemberActions, 's
     renamePool: ({ name }) => after(pool.trust.renamePool(name)),
     pause: () => after(pool.pause(true)),
     resume: () => after(pool.pause(false)),
+    pin: () => after(pool.pin(true)),
+    unpin: () => after(pool.pin(false)),
     promote: async ({ member }) => after(pool.trust.promote(memberCalled(pool, member))),
     exportAuthority: async ({ passphrase }) => ({ text: await pool.trust.exportAuthority(passphrase) }),
     importAuthority: ({ text, passphrase }) => after(pool.importAuthority(text, passphrase)),
     doctor: async () => doctorReport({ ...options, status: await status() }),
+  };
+}
+
+/** The pool as this member sees it now. */
+export function poolState({ pool, pipelines }: Pick<PoolActionsOptions, 'pool' | 'pipelines'>): PoolState {
+  const { trust } = pool;
+  const members = pool.members();
+  return {
+    status: {
+      self: trust.self,
+      pool: trust.pool === null ? null : { id: trust.pool.id, name: trust.pool.name },
+      coordinator: pool.coordinator(),
+      epoch: pool.epoch(),
+      members: members.map(
+        ({ admin: _admin, leads: _leads, pinned: _pinned, paused: _paused, link: _link, ...member }) => member,
+      ),
+      pipelines: pipelines(),
+    },
+    members,
   };
 }
 

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { createGateway } from '../gateway/createGateway.ts';
 import { localToken } from '../gateway/http/localToken.ts';
-import type { MemberApi } from '../gateway/memberApi.ts';
+import type { MemberApi, ServingPipeline } from '../gateway/memberApi.ts';
 import { memberRoutes } from '../gateway/memberRoutes.ts';
 import { serveWindow } from '../gateway/memberSocket.ts';
-import { poolActions } from '../gateway/poolActions.ts';
+import { poolActions, poolState } from '../gateway/poolActions.ts';
 import { serveRoutes } from '../gateway/serveRoutes.ts';
+import { derivedTopic } from '../gateway/window/derivedTopic.ts';
 import { localMemberApi, MemberStateStore } from '../gateway/window/memberState.ts';
 import { readRendererFiles } from '../gateway/window/rendererFiles.ts';
 import { WindowAccess } from '../gateway/window/windowAccess.ts';
@@ -36,14 +37,13 @@ export async function startGateway(
   const tokenFile = join(home, 'local-token');
   const secret = await localToken(tokenFile);
   const state = new MemberStateStore({ self: trust.self, pipelines: [], endpoint: '' });
-  const actions = poolActions({
-    pool,
-    pipelines: () => state.state.pipelines,
-    build,
-    wireVersion: WIRE_VERSION,
-    logFile,
-  });
-  const api = localMemberApi(state, actions);
+  const pipelines = (): ServingPipeline[] => state.state.pipelines;
+  const actions = poolActions({ pool, pipelines, build, wireVersion: WIRE_VERSION, logFile });
+  const poolTopic = derivedTopic(
+    () => poolState({ pool, pipelines }),
+    (listener) => changes.on(listener),
+  );
+  const api = localMemberApi({ state, pool: poolTopic }, actions);
   const gateway = createGateway({
     models,
     localToken: secret,
@@ -51,7 +51,7 @@ export async function startGateway(
     log,
     apiRoutes: (routes) => {
       serveRoutes(routes, models);
-      memberRoutes(routes, { api, onStatus: (listener) => changes.on(listener) });
+      memberRoutes(routes, api);
     },
   });
   closers.add(() => gateway.close());
@@ -69,14 +69,14 @@ export async function startGateway(
     );
   });
   modelChanges.on(() => {
-    const pipelines = models.list().map(({ pipelineId, id, placement, lastTokensPerSecond }) => ({
+    const serving = models.list().map(({ pipelineId, id, placement, lastTokensPerSecond }) => ({
       id: pipelineId,
       modelId: id,
       placement: [...placement],
       hops: placement.length - 1,
       lastTokensPerSecond,
     }));
-    state.update((current) => ({ ...current, pipelines }));
+    state.update((current) => ({ ...current, pipelines: serving }));
     changes.tell();
   });
   return { origin, tokenFile, state, api, windowLink: () => `${origin}/#token=${access.createToken()}` };

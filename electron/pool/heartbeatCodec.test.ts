@@ -18,6 +18,7 @@ const record = {
     shareBytes: 2 ** 45,
     pinned: true,
     abstains: false,
+    multicast: true,
     hosts: ['10.0.0.1', 'fd00::1'],
     controlPort: 7,
     rosterVersion: 8,

@@ -37,6 +37,7 @@ const beatSchema: z.ZodType<Beat> = z.object({
             shareBytes: z.number().int().nonnegative(),
             pinned: z.boolean(),
             abstains: z.boolean(),
+            multicast: z.boolean(),
             hosts: z.array(line).max(32),
             controlPort: port,
             rosterVersion: counter,

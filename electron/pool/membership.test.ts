@@ -26,6 +26,7 @@ const card: MemberCard = {
   shareBytes: 1,
   pinned: false,
   abstains: false,
+  multicast: true,
   hosts: ['127.0.0.1'],
   controlPort: 1,
   rosterVersion: 1,

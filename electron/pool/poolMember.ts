@@ -4,6 +4,7 @@ import { ProfileServer } from '../wire/profileServer.ts';
 import type { ServedService } from '../wire/wireServer.ts';
 import { cardReader } from './discovery/cardTraits.ts';
 import { judgeMulticast, type MulticastVerdict } from './discovery/multicastCheck.ts';
+import { nearMembers } from './discovery/nearMembers.ts';
 import type { NetworkCards } from './discovery/networkCard.ts';
 import { hostsOf, PoolSession, type PoolSessionOptions } from './poolSession.ts';
 import { type MemberStatus, memberStatuses } from './poolStatus.ts';
@@ -148,6 +149,13 @@ export class PoolMember {
     await this.#options.profile?.change({ paused });
   }
 
+  /** Lets this member come first in the next election, also after a restart; who leads now goes on. */
+  async pin(pinned: boolean): Promise<void> {
+    await this.#options.profile?.change({ pinned });
+    this.#session?.setCard({ pinned });
+    this.#options.onChange();
+  }
+
   /** Id of the member that leads; null in no pool, and while nobody does. */
   coordinator(): string | null {
     return this.#session?.view.coordinator ?? null;
@@ -174,12 +182,11 @@ export class PoolMember {
 
   /** The self-test of multicast; null where it is not used. */
   multicast(): MulticastVerdict | null {
-    const discovery = this.#session?.discovery ?? null;
-    if (discovery === null) return null;
+    const session = this.#session;
+    if (session === null || session.discovery === null) return null;
+    const { discovery, view } = session;
     const found = new Set(discovery.found().map(({ id }) => id));
-    const near = this.members().flatMap(({ id, name, self, state }) =>
-      self || state !== 'alive' ? [] : [{ name, found: found.has(id) }],
-    );
+    const near = nearMembers(view.members, found, this.#cards.usable);
     return judgeMulticast(discovery.facts(), near, process.platform);
   }
 
@@ -202,7 +209,7 @@ export class PoolMember {
 
   #card(): PoolSessionOptions['card'] {
     const { card, profile } = this.#options;
-    return profile === null ? card : { ...card, ...cardOf(profile.current) };
+    return profile === null ? card : { ...card, ...cardOf(profile.current), pinned: profile.settings.pinned };
   }
 
   #follow(event: TrustEvent): void {

@@ -92,7 +92,7 @@ export class PoolSession {
 
   /** Throws HeartbeatFailed. */
   static async start(options: PoolSessionOptions): Promise<PoolSession> {
-    const { trust, home, host, controlPort, card, readCards, onProblem } = options;
+    const { trust, home, host, controlPort, multicast, card, readCards, onProblem } = options;
     const cards = await readCards();
     const peers = new Set(othersIn(trust));
     let session: PoolSession | null = null;
@@ -104,6 +104,7 @@ export class PoolSession {
       port: 0,
       card: {
         ...card,
+        multicast,
         name: trust.self.name,
         hosts: hostsOf(cards),
         controlPort,

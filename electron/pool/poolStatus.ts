@@ -25,6 +25,8 @@ export interface MemberStatus {
   reject: MemberReject | null;
   /** Whether it leads the pool. */
   leads: boolean;
+  /** Whether its owner wants it to lead. */
+  pinned: boolean;
   /** Why it shares nothing now; empty while it shares. */
   paused: PauseReason[];
   /** How far away it is; null of this member, and before it is measured. */
@@ -37,7 +39,7 @@ export interface StatusSources {
   self: {
     id: string;
     name: string;
-    card: Pick<MemberCard, 'build' | 'wireVersion' | 'shareBytes'>;
+    card: Pick<MemberCard, 'build' | 'wireVersion' | 'shareBytes' | 'pinned'>;
     address: string | null;
   };
   presences: readonly MemberPresence[];
@@ -59,6 +61,7 @@ export function memberStatuses(sources: StatusSources): MemberStatus[] {
     self: true,
     admin: roster.some(({ id, admin }) => admin && id === self.id),
     leads: self.id === coordinator,
+    pinned: self.card.pinned,
     address: self.address,
     shareBytes: self.card.shareBytes,
     ...machineOf(profileOf(self.id)),
@@ -78,6 +81,7 @@ export function memberStatuses(sources: StatusSources): MemberStatus[] {
         self: false,
         admin,
         leads: id === coordinator,
+        pinned: card?.pinned ?? false,
         address: addressOf(id),
         shareBytes: card?.shareBytes ?? 0,
         ...machineOf(profileOf(id)),

@@ -10,6 +10,8 @@ export interface MemberCard {
   pinned: boolean;
   /** Leads only when nobody else can, because it is paused, drains or is about to leave. */
   abstains: boolean;
+  /** Looks for others, and can be found, by multicast. */
+  multicast: boolean;
   /** Literal addresses of its network cards. */
   hosts: readonly string[];
   controlPort: number;

@@ -1,5 +1,6 @@
 import type {
   MemberApi,
+  MemberEvent,
   MemberMessage,
   MemberMethod,
   MemberTopic,
@@ -25,10 +26,18 @@ export function connectMember(
   onConnection: (connection: Connection) => void,
 ): MemberApi {
   const pending = new Map<number, PendingCall>();
-  const listeners: { [T in MemberTopic]: Set<(value: MemberTopics[T]) => void> } = { state: new Set() };
+  const listeners: { [T in MemberTopic]: Set<(value: MemberTopics[T]) => void> } = {
+    state: new Set(),
+    pool: new Set(),
+  };
   const latest: Partial<MemberTopics> = {};
   let nextId = 0;
   let open = false;
+
+  function tell<T extends MemberTopic>({ topic, value }: MemberEvent<T>): void {
+    latest[topic] = value;
+    for (const listener of [...listeners[topic]]) listener(value);
+  }
 
   function receive(message: MemberMessage): void {
     switch (message.kind) {
@@ -41,8 +50,7 @@ export function connectMember(
         pending.delete(message.id);
         break;
       case 'event':
-        latest[message.topic] = message.value;
-        for (const listener of [...listeners[message.topic]]) listener(message.value);
+        tell(message);
         break;
     }
   }

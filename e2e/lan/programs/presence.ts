@@ -25,6 +25,7 @@ const membership = await Membership.start({
     shareBytes: Number(share),
     pinned: false,
     abstains: false,
+    multicast: true,
     hosts: [host],
     controlPort: 1,
     rosterVersion: 1,

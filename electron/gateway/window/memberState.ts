@@ -1,7 +1,22 @@
-import type { MemberApi, MemberMethod, MemberState, MethodParams, MethodResult } from '../memberApi.ts';
+import type {
+  MemberApi,
+  MemberMethod,
+  MemberState,
+  MemberTopic,
+  MemberTopics,
+  MethodParams,
+  MethodResult,
+} from '../memberApi.ts';
+
+/** Where a topic's values come from. */
+export interface TopicSource<V> {
+  readonly value: V;
+  /** Tells of later changes only, until the function that it returns is called. */
+  onChange(listener: (value: V) => void): () => void;
+}
 
 /** The state that windows see: one value, replaced whole, its listeners told of every change. */
-export class MemberStateStore {
+export class MemberStateStore implements TopicSource<MemberState> {
   #state: MemberState;
   readonly #listeners = new Set<(state: MemberState) => void>();
 
@@ -10,6 +25,10 @@ export class MemberStateStore {
   }
 
   get state(): MemberState {
+    return this.#state;
+  }
+
+  get value(): MemberState {
     return this.#state;
   }
 
@@ -33,18 +52,26 @@ export class MemberStateStore {
 /** What answers each method of the contract. */
 export type MemberActions = { [M in MemberMethod]: (params: MethodParams<M>) => Promise<MethodResult<M>> };
 
-/** The contract as the member itself keeps it. What `actions` lack is refused. */
-export function localMemberApi(store: MemberStateStore, actions: Partial<MemberActions> = {}): MemberApi {
-  const all: Partial<MemberActions> = { ...actions, state: async () => store.state };
+/** Where the value of each topic of the contract comes from. */
+export type MemberTopicSources = { [T in MemberTopic]: TopicSource<MemberTopics[T]> };
+
+/** The contract as the member itself keeps it. What `topics` and `actions` lack is refused. */
+export function localMemberApi(
+  topics: Partial<MemberTopicSources> & Pick<MemberTopicSources, 'state'>,
+  actions: Partial<MemberActions> = {},
+): MemberApi {
+  const all: Partial<MemberActions> = { ...actions, state: async () => topics.state.value };
   return {
     call: async (method, params) => {
       const action = all[method];
       if (action === undefined) throw new Error(`This member has no method '${method}'.`);
       return action(params);
     },
-    subscribe: (_topic, listener) => {
-      listener(store.state);
-      return store.onChange(listener);
+    subscribe: (topic, listener) => {
+      const source: Partial<MemberTopicSources>[typeof topic] = topics[topic];
+      if (source === undefined) throw new Error(`This member has no topic '${topic}'.`);
+      listener(source.value);
+      return source.onChange(listener);
     },
   };
 }

@@ -31,7 +31,7 @@ let session: WindowSession;
 beforeEach(() => {
   store = new MemberStateStore(idle);
   sent = [];
-  session = openWindowSession(localMemberApi(store), (message) => sent.push(message));
+  session = openWindowSession(localMemberApi({ state: store }), (message) => sent.push(message));
 });
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,6 @@
 import {
   type MemberApi,
+  type MemberEvent,
   type MemberMessage,
   type MemberMethod,
   type MemberTopic,
@@ -46,10 +47,7 @@ export function openWindowSession(api: MemberApi, send: (message: MemberMessage)
         case 'subscribe': {
           const { topic } = parsed.data;
           subscriptions.get(topic)?.();
-          subscriptions.set(
-            topic,
-            api.subscribe(topic, (value) => sendIfOpen({ kind: 'event', topic, value })),
-          );
+          subscriptions.set(topic, forward<MemberTopic>(api, topic, sendIfOpen));
           break;
         }
         case 'unsubscribe':
@@ -64,6 +62,10 @@ export function openWindowSession(api: MemberApi, send: (message: MemberMessage)
       subscriptions.clear();
     },
   };
+}
+
+function forward<T extends MemberTopic>(api: MemberApi, topic: T, send: (event: MemberEvent<T>) => void): () => void {
+  return api.subscribe(topic, (value) => send({ kind: 'event', topic, value }));
 }
 
 async function answer(api: MemberApi, method: string, params: unknown): Promise<unknown> {

@@ -7,6 +7,8 @@ import { readPrivateFile, writePrivateFile } from '../privateFile.ts';
 export const profileSettingsSchema = z.object({
   /** The owner has paused sharing. */
   paused: z.boolean().default(false),
+  /** The owner wants this member to lead. */
+  pinned: z.boolean().default(false),
   /** Bytes that the owner shares; null leaves it to what is free. */
   memoryBytes: z.number().int().positive().nullable().default(null),
   /** When sharing pauses by itself. */

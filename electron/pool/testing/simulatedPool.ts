@@ -221,6 +221,7 @@ export class SimulatedPool {
       shareBytes: 1,
       pinned: false,
       abstains: false,
+      multicast: true,
       hosts: [id],
       controlPort: 2,
       rosterVersion: 1,
