@@ -36,8 +36,8 @@ export interface HashOptions {
   signal: AbortSignal;
   /** Bytes read so far, after each piece. */
   onProgress?: (bytes: number) => void;
-  /** Of one core, above 0 and at most 1; the rest of the time it sleeps. */
-  share?: number;
+  /** Of one core, above 0 and at most 1; the rest of the time it sleeps. Asked for before every rest. */
+  share?: () => number;
 }
 
 /** Bytes read at a time: some 1 ms of hashing, so that the event loop stays free. */
@@ -52,7 +52,7 @@ const LEAST_REST_MS = 4;
 export async function hashModel(model: ModelSource, options: HashOptions): Promise<ModelHashes> {
   const files: string[] = [];
   const tensors = new Map<string, string>();
-  const pace = new Pace(options.share ?? 1);
+  const pace = new Pace(options.share ?? (() => 1));
   let before = 0;
   for (const [index, file] of model.files.entries()) {
     const own = [...model.tensors.values()].filter((tensor) => tensor.file === index);
@@ -128,18 +128,26 @@ class TensorWalk {
 
 /** Keeps work to a share of the time. */
 class Pace {
-  readonly #restPerWork: number;
+  readonly #share: () => number;
   #owed = 0;
 
-  constructor(share: number) {
-    this.#restPerWork = (1 - share) / share;
+  constructor(share: () => number) {
+    this.#share = share;
   }
 
   async rest(workedMs: number, signal: AbortSignal): Promise<void> {
-    this.#owed += workedMs * this.#restPerWork;
+    const share = this.#share();
+    this.#owed += (workedMs * (1 - share)) / share;
     if (this.#owed < LEAST_REST_MS) return;
     const rest = this.#owed;
     this.#owed = 0;
     await sleep(rest, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
+}
+
+/** What is not the same: names of tensors, and paths of files that differ beside their tensors. */
+export function differences(before: ModelHashes, now: ModelHashes, files: readonly { path: string }[]): string[] {
+  const tensors = [...before.tensors].filter(([name, hash]) => now.tensors.get(name) !== hash).map(([name]) => name);
+  if (tensors.length > 0) return tensors;
+  return files.filter((_, index) => before.files[index] !== now.files[index]).map(({ path }) => path);
 }

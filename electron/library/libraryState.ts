@@ -1,0 +1,70 @@
+/** What windows and commands see of the library. Plain data; sizes in bytes, times in milliseconds since 1970. */
+export interface LibraryState {
+  /** By name. */
+  models: LibraryModel[];
+  /** Folders that are watched for models; the first is in the data folder and holds downloads too. */
+  folders: WatchedFolder[];
+  /** Files in watched folders that are no models, and why. */
+  skipped: { path: string; problem: string }[];
+  /** Those that run, have stopped or have failed; one that is done is a model. */
+  downloads: LibraryDownload[];
+}
+
+export interface WatchedFolder {
+  path: string;
+  /** Why it cannot be looked into; null where it can. */
+  problem: string | null;
+}
+
+/** A model on this machine's disk. */
+export interface LibraryModel {
+  /** Content id. */
+  id: string;
+  /** What clients call it, see modelId. */
+  name: string;
+  /** As its file says. */
+  title: string;
+  architecture: string;
+  parameters: number;
+  quantisation: string;
+  layers: number;
+  /** Trained context in tokens, null where the file does not say. */
+  contextLength: number | null;
+  hasChatTemplate: boolean;
+  licence: string | null;
+  bytes: number;
+  /** In the order of the set. */
+  files: string[];
+  origin: ModelOrigin;
+  /** The reference it was downloaded by. */
+  from: string | null;
+  addedAt: number;
+  state: ModelState;
+  /** One plain line where it is not ready. */
+  problem: string | null;
+  /** Whether the hashes of its tensors are known. */
+  hashed: boolean;
+  /** How far hashing is, 0 to 1; null while it does not run. */
+  hashing: number | null;
+}
+
+/** Named by someone, found in a watched folder, or fetched by the library itself. */
+export type ModelOrigin = 'imported' | 'folder' | 'downloaded';
+
+/** `gone`: a file is not where it was. `changed`: it is another one. `damaged`: its bytes are not what they were. */
+export type ModelState = 'ready' | 'gone' | 'changed' | 'damaged';
+
+export interface LibraryDownload {
+  /** Of this download, not of the model. */
+  id: string;
+  /** As it was asked for. */
+  reference: string;
+  state: 'resolving' | 'running' | 'checking' | 'stopped' | 'failed';
+  /** Null before the hub has said. */
+  totalBytes: number | null;
+  bytes: number;
+  bytesPerSecond: number;
+  secondsLeft: number | null;
+  /** One plain line where it has stopped or failed. */
+  problem: string | null;
+}

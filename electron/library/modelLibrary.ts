@@ -1,0 +1,244 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import type { ModelSource } from '../gguf/openModel.ts';
+import { FolderIntake } from './folderIntake.ts';
+import { LibraryError } from './libraryError.ts';
+import { LibraryFile } from './libraryFile.ts';
+import type { LibraryModel, LibraryState, WatchedFolder } from './libraryState.ts';
+import { modelCalled } from './modelCalled.ts';
+import type { ModelHashes } from './modelHashes.ts';
+import { ModelShelf, type PutOptions, type Verified } from './modelShelf.ts';
+import type { FolderScan } from './scanFolder.ts';
+import { WatchFolders } from './watchFolders.ts';
+
+export interface ModelLibraryOptions {
+  /** Data folder. */
+  home: string;
+  /** After every change of `state`, the progress of hashing included; at most every `TELL_MS`. */
+  onChange?: () => void;
+  /** What is wrong and stops nothing. */
+  onProblem?: (problem: unknown) => void;
+}
+
+/** Between two calls of `onChange`, ms. */
+const TELL_MS = 250;
+
+/**
+ * The models on this machine's disk: imported by path, found in watched folders, or downloaded. It never copies a file,
+ * notices when one was moved or changed, and hashes every tensor in the background. It is kept in `library` of the data
+ * folder; what is put into `models` there is found. Methods reject with LibraryError or GgufError, each one plain line.
+ */
+export class ModelLibrary {
+  readonly #options: ModelLibraryOptions;
+  readonly #file: LibraryFile;
+  readonly #shelf: ModelShelf;
+  readonly #intake: FolderIntake;
+  readonly #watch: WatchFolders;
+  readonly #folders: string[];
+  readonly #ignored: Set<string>;
+  #folderStates: WatchedFolder[] = [];
+  #writing: Promise<void> = Promise.resolve();
+  #telling: NodeJS.Timeout | undefined;
+
+  private constructor(options: ModelLibraryOptions, file: LibraryFile, kept: Awaited<ReturnType<LibraryFile['read']>>) {
+    this.#options = options;
+    this.#file = file;
+    this.#folders = [...kept.folders];
+    this.#ignored = new Set(kept.ignored);
+    this.#shelf = new ModelShelf({
+      file,
+      entries: kept.models,
+      keep: () => this.#keep(),
+      onChange: () => this.#tell(),
+    });
+    this.#intake = new FolderIntake({
+      isKnown: (path) => this.#ignored.has(path) || this.#shelf.models().some((model) => holds(model, path)),
+      take: (path) => this.#shelf.put(path, { origin: 'folder' }),
+      now: () => Date.now(),
+    });
+    this.#watch = new WatchFolders({ folders: () => this.#watched(), onLook: (found) => this.#look(found) });
+  }
+
+  /** Reads what was kept, looks whether the files are as they were, and begins to watch. */
+  static async open(options: ModelLibraryOptions): Promise<ModelLibrary> {
+    const file = new LibraryFile(options.home);
+    await mkdir(join(options.home, 'models'), { recursive: true, mode: 0o700 });
+    const kept = await file.read();
+    if (kept.problem !== null) options.onProblem?.(new LibraryError('DamagedLibrary', kept.problem));
+    const library = new ModelLibrary(options, file, kept);
+    await library.#shelf.check();
+    // Folders may hold many models, and a member should not wait for them.
+    library.#watch.lookIn(0);
+    return library;
+  }
+
+  /** Where downloads go, and where anyone may put a model. */
+  get modelsFolder(): string {
+    return join(this.#options.home, 'models');
+  }
+
+  state(): Omit<LibraryState, 'downloads'> {
+    return { models: this.#shelf.models(), folders: this.#folderStates, skipped: this.#intake.refused() };
+  }
+
+  /** See `modelCalled`; null where no model is called so. */
+  find(called: string): LibraryModel | null {
+    const entry = modelCalled(this.#shelf.entries(), called);
+    return entry === null ? null : this.#shelf.model(entry.id);
+  }
+
+  /** As `find`, but throws LibraryError('UnknownModel'). */
+  called(called: string): LibraryModel {
+    const found = this.find(called);
+    if (found !== null) return found;
+    throw new LibraryError(
+      'UnknownModel',
+      `No model of the library is called ${called}. \`roomful models\` lists them, \`roomful import FILE\` adds one.`,
+    );
+  }
+
+  /**
+   * Takes a model in, given the whole path of its file or of any file of its set. A copy of a model that is here already
+   * changes nothing as long as the first one is there.
+   */
+  async import(path: string, options: PutOptions = { origin: 'imported' }): Promise<LibraryModel> {
+    const model = await this.#shelf.put(wholePath(path), options);
+    if (model.files.some((file) => this.#ignored.delete(file))) await this.#keep();
+    return model;
+  }
+
+  /** The headers of a model, by its content id. Rejects with LibraryError('FileGone') or ('FileChanged'). */
+  open(id: string): Promise<ModelSource> {
+    return this.#shelf.open(id);
+  }
+
+  /** The hashes of a model, by its content id; where they are not known yet they are made now. The signal ends the wait. */
+  hashes(id: string, signal?: AbortSignal): Promise<ModelHashes> {
+    return this.#shelf.hashes(id, signal);
+  }
+
+  /** Reads a model from end to end and compares it with the hashes of its import and with those of the hub. */
+  verify(id: string, run: { signal: AbortSignal; onProgress?: (bytes: number) => void }): Promise<Verified> {
+    return this.#shelf.verify(id, run);
+  }
+
+  /** Takes a model out. Its files are deleted where it was downloaded, or as `deleteFiles` says; answers those. */
+  async remove(id: string, { deleteFiles }: { deleteFiles?: boolean | undefined } = {}): Promise<string[]> {
+    const { files, origin } = this.#shelf.model(id);
+    const deletes = deleteFiles ?? origin === 'downloaded';
+    if (deletes) for (const path of files) await rm(path, { force: true });
+    else for (const path of files) if (this.#isWatched(path)) this.#ignored.add(path);
+    await this.#shelf.drop(id);
+    return deletes ? files : [];
+  }
+
+  /** Watches a folder from now on; rejects where it cannot be read. */
+  async addFolder(path: string): Promise<void> {
+    const folder = wholePath(path);
+    if (this.#watched().includes(folder)) return;
+    this.#folders.push(folder);
+    await this.look();
+    const problem = this.#folderStates.find((state) => state.path === folder)?.problem ?? null;
+    if (problem !== null) {
+      await this.removeFolder(folder);
+      throw new LibraryError('BadReference', problem);
+    }
+    await this.#keep();
+  }
+
+  /** Watches it no more. What was found there stays as long as its files do. */
+  async removeFolder(path: string): Promise<void> {
+    const at = this.#folders.indexOf(resolve(path));
+    if (at < 0) throw new LibraryError('BadReference', `${path} is not a folder that was added.`);
+    this.#folders.splice(at, 1);
+    await this.#keep();
+    await this.look();
+  }
+
+  /** Looks now into the watched folders and at every file of the library. */
+  look(): Promise<void> {
+    return this.#watch.look();
+  }
+
+  async close(): Promise<void> {
+    await this.#watch.close();
+    await this.#shelf.close();
+    clearTimeout(this.#telling);
+    await this.#writing;
+  }
+
+  #watched(): string[] {
+    return [this.modelsFolder, ...this.#folders];
+  }
+
+  async #look(found: ReadonlyMap<string, FolderScan | { problem: string }>): Promise<void> {
+    try {
+      await this.#shelf.check();
+      const files = [...found.values()].flatMap((scan) => ('files' in scan ? scan.files : []));
+      const again = await this.#intake.look(files);
+      if (again !== null) this.#watch.lookIn(again);
+      await this.#dropDeleted(found, new Set(files));
+    } catch (cause) {
+      // The disk of the data folder, most likely; the next look tries again.
+      this.#options.onProblem?.(cause);
+    }
+    this.#folderStates = [...found].map(([path, scan]) => ({ path, problem: 'problem' in scan ? scan.problem : null }));
+    this.#tell();
+  }
+
+  #isWatched(path: string): boolean {
+    return this.#watched().some((folder) => path.startsWith(folder + sep));
+  }
+
+  /**
+   * What was found in a folder leaves the library with its file, or when another model lies in its place; not so where the
+   * folder itself is away.
+   */
+  async #dropDeleted(
+    found: ReadonlyMap<string, FolderScan | { problem: string }>,
+    files: ReadonlySet<string>,
+  ): Promise<void> {
+    const readable = new Set([...found.values()].flatMap((scan) => ('folders' in scan ? scan.folders : [])));
+    const isDeleted = (path: string): boolean => readable.has(dirname(path)) && !files.has(path);
+    for (const path of this.#ignored) if (isDeleted(path)) this.#ignored.delete(path);
+    const models = this.#shelf.models();
+    const ready = new Set(models.flatMap((model) => (model.state === 'ready' ? model.files : [])));
+    for (const { id, origin, state, files: own } of models) {
+      const isGone = state === 'gone' && own.every((path) => readable.has(dirname(path)));
+      const isReplaced = state === 'changed' && own.some((path) => ready.has(path));
+      if (origin === 'folder' && (isGone || isReplaced)) await this.#shelf.drop(id);
+    }
+  }
+
+  /** Writes what is to outlive a restart; one write at a time, each of what is known when it begins. */
+  #keep(): Promise<void> {
+    const write = this.#writing.then(() =>
+      this.#file.write({
+        version: 1,
+        models: this.#shelf.entries(),
+        folders: this.#folders,
+        ignored: [...this.#ignored],
+      }),
+    );
+    this.#writing = write.catch(() => {});
+    return write;
+  }
+
+  #tell(): void {
+    this.#telling ??= setTimeout(() => {
+      this.#telling = undefined;
+      this.#options.onChange?.();
+    }, TELL_MS);
+  }
+}
+
+function wholePath(path: string): string {
+  if (isAbsolute(path)) return resolve(path);
+  throw new LibraryError('BadReference', `${path} is not a whole path.`);
+}
+
+/** Whether a file is taken by a model; one that was found in a folder gives way to what lies there now. */
+function holds({ files, state, origin }: LibraryModel, path: string): boolean {
+  const gaveWay = state === 'gone' || (state === 'changed' && origin === 'folder');
+  return !gaveWay && files.includes(path);
+}

@@ -1,0 +1,291 @@
+import { GgufError, NotAModelError } from '../gguf/ggufError.ts';
+import { modelFingerprint } from '../gguf/modelFingerprint.ts';
+import { modelId } from '../gguf/modelId.ts';
+import { type ModelSource, openModel } from '../gguf/openModel.ts';
+import { type FileMark, markFile, markFiles, sameBytes } from './fileMark.ts';
+import { HashQueue, type HashRun } from './hashQueue.ts';
+import { LibraryError } from './libraryError.ts';
+import type { LibraryEntry, LibraryFile } from './libraryFile.ts';
+import type { LibraryModel, ModelOrigin, ModelState } from './libraryState.ts';
+import { differences, hashModel, type ModelHashes } from './modelHashes.ts';
+
+export interface ModelShelfOptions {
+  file: Pick<LibraryFile, 'readHashes' | 'writeHashes' | 'dropHashes'>;
+  entries: readonly LibraryEntry[];
+  /** Writes all that is to outlive a restart. */
+  keep(): Promise<void>;
+  /** After every change of what `models` answers, the progress of hashing included. */
+  onChange(): void;
+}
+
+/** Where a model came from. */
+export interface PutOptions {
+  origin: ModelOrigin;
+  /** The reference it was downloaded by. */
+  from?: string;
+  /** SHA-256 of its files as the hub publishes them, in the order of the set. */
+  published?: string[] | null;
+}
+
+/** What `verify` found. */
+export interface Verified {
+  /** Whether there was something to compare with: hashes of the import, or those that the hub publishes. */
+  compared: boolean;
+  /** Names of tensors, and paths of files, that are not what they were. */
+  damaged: string[];
+}
+
+/** What is known of a model besides what is kept. */
+interface Held {
+  entry: LibraryEntry;
+  state: ModelState;
+  problem: string | null;
+  hashing: number | null;
+}
+
+/** The models of the library by content id: whether their files are as they were, and the hashes of what they hold. */
+export class ModelShelf {
+  readonly #options: ModelShelfOptions;
+  readonly #models = new Map<string, Held>();
+  readonly #hashes: HashQueue;
+
+  constructor(options: ModelShelfOptions) {
+    this.#options = options;
+    this.#hashes = new HashQueue((id, run) => this.#hash(id, run));
+    for (const entry of options.entries) this.#models.set(entry.id, heldOf(entry));
+  }
+
+  entries(): LibraryEntry[] {
+    return [...this.#models.values()].map(({ entry }) => entry);
+  }
+
+  /** By name. */
+  models(): LibraryModel[] {
+    return [...this.#models.values()].map(shown).sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  }
+
+  model(id: string): LibraryModel {
+    return shown(this.#held(id));
+  }
+
+  /**
+   * Takes a model in, given its file or any file of its set. A copy of a model that is here already changes nothing as
+   * long as the first one is there.
+   */
+  async put(path: string, { origin, from, published }: PutOptions): Promise<LibraryModel> {
+    const source = await openModel(path);
+    const marks = await marksOf(source);
+    const id = modelFingerprint(source);
+    const before = this.#models.get(id);
+    if (before !== undefined) {
+      await this.#check(before);
+      const isHere = marks.some((mark) => before.entry.files.some((file) => file.path === mark.path));
+      if (before.state === 'ready' && !isHere) return shown(before);
+    }
+    const isSame =
+      before !== undefined &&
+      (before.state === 'ready' || before.state === 'gone') &&
+      sameBytes(before.entry.files, marks);
+    const entry: LibraryEntry = {
+      ...aboutModel(id, source),
+      files: marks,
+      origin: before !== undefined && origin === 'folder' ? before.entry.origin : origin,
+      from: from ?? before?.entry.from ?? null,
+      published: published ?? (isSame ? before.entry.published : null),
+      addedAt: before?.entry.addedAt ?? Date.now(),
+      hashed: isSame && before.entry.hashed,
+    };
+    // It begins a life of its own: what was known of other bytes does not count against it.
+    if (!isSame) await this.#forgetHashes(id);
+    const held = heldOf(entry);
+    this.#models.set(id, held);
+    await this.#changed();
+    if (!entry.hashed) this.#hashes.later(id);
+    return shown(held);
+  }
+
+  /** Looks at the files of every model. */
+  async check(): Promise<void> {
+    for (const held of [...this.#models.values()]) {
+      await this.#check(held);
+      if (held.state === 'ready' && !held.entry.hashed) this.#hashes.later(held.entry.id);
+    }
+  }
+
+  /** The headers of a model. Rejects with LibraryError('FileGone') or ('FileChanged') where its files are not as they were. */
+  async open(id: string): Promise<ModelSource> {
+    const held = this.#held(id);
+    await this.#check(held);
+    if (held.state === 'ready') return openModel(firstPath(held.entry));
+    throw new LibraryError(held.state === 'gone' ? 'FileGone' : 'FileChanged', held.problem ?? 'It is not as it was.');
+  }
+
+  /** The hashes of a model; where they are not known yet they are made now. The signal ends the wait. */
+  async hashes(id: string, signal?: AbortSignal): Promise<ModelHashes> {
+    await this.open(id);
+    const kept = this.#held(id).entry.hashed ? await this.#options.file.readHashes(id) : null;
+    return kept ?? this.#hashes.now(id, signal);
+  }
+
+  /** Reads a model from end to end and compares. */
+  async verify(id: string, run: { signal: AbortSignal; onProgress?: (bytes: number) => void }): Promise<Verified> {
+    const source = await this.open(id);
+    const { published, files } = this.#held(id).entry;
+    const kept = await this.#options.file.readHashes(id);
+    const damaged = await this.#learn(id, files, kept, await hashModel(source, run));
+    return { compared: kept !== null || published !== null, damaged };
+  }
+
+  async drop(id: string): Promise<void> {
+    this.#held(id);
+    this.#models.delete(id);
+    await this.#forgetHashes(id);
+    await this.#changed();
+  }
+
+  async close(): Promise<void> {
+    await this.#hashes.close();
+  }
+
+  #held(id: string): Held {
+    const held = this.#models.get(id);
+    if (held === undefined) throw new LibraryError('UnknownModel', `No model of the library has the id ${id}.`);
+    return held;
+  }
+
+  async #check(held: Held): Promise<void> {
+    const { entry } = held;
+    const marks = await markFiles(entry.files.map(({ path }) => path));
+    if (marks === null) {
+      await this.#set(
+        held,
+        'gone',
+        `${await firstGone(entry)} was moved, renamed or deleted; import it from where it is.`,
+      );
+      return;
+    }
+    if (sameBytes(entry.files, marks)) {
+      if (held.state === 'gone') await this.#set(held, 'ready', null);
+      return;
+    }
+    const found = await openModel(firstPath(entry)).catch((cause: unknown) => {
+      if (cause instanceof GgufError) return cause;
+      throw cause;
+    });
+    if (found instanceof GgufError) {
+      await this.#set(held, 'changed', found.message);
+    } else if (modelFingerprint(found) !== entry.id) {
+      await this.#set(
+        held,
+        'changed',
+        `${firstPath(entry)} is not the model any more that was imported; import it again.`,
+      );
+    } else {
+      held.entry = { ...entry, files: await marksOf(found), hashed: false };
+      await this.#set(held, 'ready', null);
+      this.#hashes.later(entry.id);
+    }
+  }
+
+  async #set(held: Held, state: ModelState, problem: string | null): Promise<void> {
+    if (held.state === state && held.problem === problem && state !== 'ready') return;
+    held.state = state;
+    held.problem = problem;
+    await this.#changed();
+  }
+
+  /** Makes the hashes of a model, for the queue. */
+  async #hash(id: string, { signal, share }: HashRun): Promise<ModelHashes> {
+    const source = await this.open(id);
+    const held = this.#held(id);
+    const { files } = held.entry;
+    const total = source.files.reduce((sum, { bytes }) => sum + bytes, 0);
+    const onProgress = (bytes: number): void => {
+      held.hashing = bytes / total;
+      this.#options.onChange();
+    };
+    try {
+      const found = await hashModel(source, { signal, share, onProgress });
+      const damaged = await this.#learn(id, files, await this.#options.file.readHashes(id), found);
+      if (damaged.length > 0) throw new LibraryError('FileChanged', held.problem ?? 'It is not as it was.');
+      return found;
+    } finally {
+      held.hashing = null;
+      this.#options.onChange();
+    }
+  }
+
+  /** Keeps hashes that agree with what was known before; else the model is damaged. Answers what differs. */
+  async #learn(id: string, files: FileMark[], kept: ModelHashes | null, found: ModelHashes): Promise<string[]> {
+    const held = this.#held(id);
+    const now = await markFiles(files.map(({ path }) => path));
+    if (now === null || !sameBytes(files, now)) {
+      throw new LibraryError('FileChanged', `${firstPath(held.entry)} changed while it was read; try again.`);
+    }
+    const damaged = kept === null ? [] : differences(kept, found, files);
+    for (const [index, hash] of (held.entry.published ?? []).entries()) {
+      const path = files[index]?.path;
+      if (path !== undefined && found.files[index] !== hash && !damaged.includes(path)) damaged.push(path);
+    }
+    const [first] = damaged;
+    if (first !== undefined) {
+      const what = damaged.length === 1 ? first : `${first} and ${damaged.length - 1} more`;
+      const problem = `${firstPath(held.entry)} is not what it was: ${what}; import or download it again.`;
+      await this.#set(held, 'damaged', problem);
+      return damaged;
+    }
+    if (kept === null) await this.#options.file.writeHashes(found);
+    held.entry = { ...held.entry, hashed: true };
+    await this.#changed();
+    return damaged;
+  }
+
+  async #forgetHashes(id: string): Promise<void> {
+    this.#hashes.drop(id);
+    await this.#options.file.dropHashes(id);
+  }
+
+  async #changed(): Promise<void> {
+    await this.#options.keep();
+    this.#options.onChange();
+  }
+}
+
+function heldOf(entry: LibraryEntry): Held {
+  return { entry, state: 'ready', problem: null, hashing: null };
+}
+
+function firstPath({ files }: LibraryEntry): string {
+  return files[0]?.path ?? '';
+}
+
+async function firstGone({ files }: LibraryEntry): Promise<string> {
+  for (const { path } of files) if ((await markFile(path)) === null) return path;
+  return files[0]?.path ?? '';
+}
+
+/** Marks that are those of the headers that were read. */
+async function marksOf(source: ModelSource): Promise<FileMark[]> {
+  const marks = await markFiles(source.files.map(({ path }) => path));
+  const sizes = source.files.every(({ bytes }, index) => marks?.[index]?.bytes === bytes);
+  if (marks !== null && sizes) return marks;
+  throw new LibraryError('FileChanged', `${source.files[0]?.path} changed while it was read; import it again.`);
+}
+
+function aboutModel(
+  id: string,
+  { summary, files }: ModelSource,
+): Omit<LibraryEntry, 'files' | 'origin' | 'from' | 'published' | 'addedAt' | 'hashed'> {
+  const { name: title, architecture, parameters, quantisation, layers, contextLength, chatTemplate, licence } = summary;
+  if (!Number.isFinite(parameters))
+    throw new NotAModelError(files[0]?.path ?? '', 'claims more weights than there can be.');
+  const hasChatTemplate = chatTemplate !== null;
+  const about = { title, architecture, parameters, quantisation, layers, contextLength, hasChatTemplate, licence };
+  return { id, name: modelId(summary), ...about };
+}
+
+function shown({ entry, state, problem, hashing }: Held): LibraryModel {
+  const { files, published: _, ...rest } = entry;
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return { ...rest, bytes, files: files.map(({ path }) => path), state, problem, hashing };
+}
