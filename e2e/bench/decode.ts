@@ -1,7 +1,9 @@
 import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
 import { greedySampling } from '../../electron/pipeline/plainSampling.ts';
+import { wireSampling } from '../../electron/pipeline/wireSampling.ts';
 import { loadAddon } from '../../electron/stage/loadAddon.ts';
 import type { NativeStage } from '../../electron/stage/nativeAddon.ts';
+import { nativeSampling } from '../../electron/stage/nativeSampling.ts';
 import { startBenchRoom } from './benchRoom.ts';
 import { billionModel } from './billionModel.ts';
 import { DelayRelay } from './delayRelay.ts';
@@ -108,6 +110,7 @@ async function loadWhole(path: string): Promise<NativeStage> {
       role: 'whole',
       layers: 16,
       embedding: null,
+      vocabulary: null,
       ...sizes,
       threads: 1,
       gpuLayers: 0,
@@ -120,7 +123,7 @@ async function loadWhole(path: string): Promise<NativeStage> {
 
 /** All sequences in one step, as one process would run them. */
 async function decodeWhole(stage: NativeStage, sequences: number): Promise<number[]> {
-  const sampling = { temperature: 0, topP: 1, seed: 0n, choice: 0 };
+  const sampling = nativeSampling(wireSampling(greedySampling, PROMPT_TOKENS));
   const slots = Array.from({ length: sequences }, (_, slot) => ({ slot, start: 0, tokens: prompt(slot) }));
   const times: number[] = [];
   for (let count = 0; count < TOKENS; count += 1) {

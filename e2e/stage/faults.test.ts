@@ -48,6 +48,7 @@ const wholeDemo: NativeLoadOptions = {
   role: 'whole',
   layers: 12,
   embedding: null,
+  vocabulary: null,
   contextLength: 64,
   slots: 1,
   batch: 8,

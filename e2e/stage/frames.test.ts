@@ -2,10 +2,12 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { cutStage } from '../../electron/gguf/cutStage.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
+import { greedySampling } from '../../electron/pipeline/plainSampling.ts';
+import { wireSampling } from '../../electron/pipeline/wireSampling.ts';
 import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
 import { StageClient } from '../../electron/stage/stageClient.ts';
 import { followRing } from '../../electron/wire/followRing.ts';
-import { ActivationFormat, type Run, type Sampling } from '../../electron/wire/generated/roomful/v1/ring.ts';
+import { ActivationFormat, type Run } from '../../electron/wire/generated/roomful/v1/ring.ts';
 import { RingServer } from '../../electron/wire/ringServer.ts';
 import { WireServer } from '../../electron/wire/wireServer.ts';
 import { generateModel } from '../models/generateModel.ts';
@@ -17,7 +19,7 @@ import { EPOCH, PIPELINE, TestRing } from '../testing/testRing.ts';
 let pool: TestPool;
 let ring: TestRing;
 
-const greedy: Sampling = { temperature: 0, topP: 1, seed: 1, choice: 0 };
+const greedy = wireSampling(greedySampling, 3);
 let sequences = 0;
 /** A run of a sequence of its own unless `generation` says whose it is. */
 const run = (fields: Partial<Run> = {}): Run => ({
@@ -26,6 +28,8 @@ const run = (fields: Partial<Run> = {}): Run => ({
   start: 0,
   tokens: [5, 6, 7],
   sampling: greedy,
+  sample: true,
+  drafts: 0,
   ...fields,
 });
 
@@ -54,9 +58,9 @@ test('the last stage returns tokens with their place, the times of every stage, 
 test('runs of several slots share a frame and answer as they do alone', async () => {
   const alone = await ring.step([run({ slot: 0, tokens: [40, 41, 42, 43] })]);
   await ring.step([], { closedSlots: [0] });
-  const quiet = run({ slot: 1, tokens: [9, 8], sampling: undefined });
+  const quiet = run({ slot: 1, tokens: [9, 8], sample: false });
   const together = await ring.step([quiet, run({ slot: 3, tokens: [40, 41, 42, 43] })]);
-  expect(together.committed).toMatchObject([{ slot: 3, position: 4, token: alone.committed[0]?.token }]);
+  expect(together.committed).toMatchObject([{ slot: 3, position: 4, tokens: alone.committed[0]?.tokens }]);
 });
 
 test('what a slot holds beyond truncate_to is gone before the run is computed', async () => {
@@ -109,12 +113,12 @@ test('steps that are sent without waiting come back in order, each with its own 
   const prompts = [60, 61, 62, 63].map((token) => [token, 61, 62]);
   const alone: unknown[] = [];
   for (const tokens of prompts) {
-    alone.push((await ring.step([run({ tokens })], { closedSlots: [0] })).committed[0]?.token);
+    alone.push((await ring.step([run({ tokens })], { closedSlots: [0] })).committed[0]?.tokens[0]);
   }
   await ring.step([], { closedSlots: [0] });
   const frames = await Promise.all(prompts.map((tokens, slot) => ring.step([run({ slot, tokens })])));
   expect(frames.map(({ committed }) => committed[0]?.slot)).toEqual([0, 1, 2, 3]);
-  expect(frames.map(({ committed }) => committed[0]?.token)).toEqual(alone);
+  expect(frames.map(({ committed }) => committed[0]?.tokens[0])).toEqual(alone);
 });
 
 test('a prefill chunk of 4 MB goes through two stages, to the token that the whole model says', async () => {
@@ -135,7 +139,7 @@ test('a prefill chunk of 4 MB goes through two stages, to the token that the who
   for (const cuts of [[0], [0, 1]]) {
     const wide = await TestRing.form({ pool, modelPath: path, cuts, exact: true, batch: 512 });
     const frame = await wide.step([run({ tokens })]);
-    answers.push(frame.committed[0]?.token);
+    answers.push(frame.committed[0]?.tokens[0]);
     await wide.close();
   }
   expect(answers[0]).toBeTypeOf('number');
@@ -155,9 +159,9 @@ test('activations travel as f16, as f32 when asked, and as f32 when f16 cannot h
     const stage = await StageClient.start(nodeLauncher, { onLinkLost: () => {}, onLost: () => {} });
     const options = { contextLength: 64, slots: 1, batch: 8, threads: 1, gpuLayers: 0, device: null, maxOutputs: 1 };
     const place = { pipeline: PIPELINE, epoch: EPOCH, position: 0 };
-    const { path, role, layers, embedding } = file;
+    const { path, role, layers, embedding, vocabulary } = file;
     const { address } = await stage.load(
-      { ...options, path, role, layers, embedding: { ...embedding, scale }, kvType: 'f16' },
+      { ...options, path, role, layers, embedding: { ...embedding, scale }, vocabulary, kvType: 'f16' },
       { ...place, follower: coordinator.id, host: '127.0.0.1', tls: member.tls },
     );
     const source = new RingServer();

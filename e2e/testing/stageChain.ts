@@ -1,5 +1,6 @@
 import type { StageFile } from '../../electron/gguf/cutStage.ts';
 import type { NativeAddon, NativeStage, NativeStep } from '../../electron/stage/nativeAddon.ts';
+import { greedy } from '../../electron/stage/testing/demoModel.ts';
 
 export interface StageChainOptions {
   contextLength: number;
@@ -22,8 +23,9 @@ export class StageChain {
   static async load(addon: NativeAddon, files: readonly Loadable[], options: StageChainOptions): Promise<StageChain> {
     const stages: NativeStage[] = [];
     for (const { path, role, layers, embedding } of files) {
+      const vocabulary = null;
       const fixed = { slots: 1, threads: 1, gpuLayers: 0, device: null, kvType: 'f16', maxOutputs: 1 } as const;
-      stages.push(await addon.loadStage({ path, role, layers, embedding, ...fixed, ...options }, () => {}));
+      stages.push(await addon.loadStage({ path, role, layers, embedding, vocabulary, ...fixed, ...options }, () => {}));
     }
     return new StageChain(stages, options);
   }
@@ -50,7 +52,7 @@ export class StageChain {
     for (const [index, stage] of this.#stages.entries()) {
       const isLast = index === this.#stages.length - 1;
       const output = isLast ? null : new Uint8Array(tokens.length * stage.embeddingLength * 4);
-      const sampling = isLast && samples ? { temperature: 0, topP: 1, seed: 0n, choice: 0 } : null;
+      const sampling = isLast && samples ? greedy : null;
       const run = { slot: 0, start, tokens: Int32Array.from(tokens), truncateTo: null, sampling };
       const result = await stage.decode({ runs: [run], input, output, outputFormat: 'f32' });
       if (isLast) return result.sampled[0]?.token ?? null;

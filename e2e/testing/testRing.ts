@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { cutStage } from '../../electron/gguf/cutStage.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
+import { greedySampling } from '../../electron/pipeline/plainSampling.ts';
+import { wireSampling } from '../../electron/pipeline/wireSampling.ts';
 import type { HostError } from '../../electron/stage/hostError.ts';
 import type { NativeLoadOptions } from '../../electron/stage/nativeAddon.ts';
 import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
@@ -93,19 +95,21 @@ export class TestRing {
     slot: { slot: number; generation: number },
     limit = 200,
   ) {
-    const sampling = { temperature: 0, topP: 1, seed: 1, choice: 0 };
+    const sampling = wireSampling(greedySampling, prompt.length);
     const tokens: number[] = [];
     let committed: number | undefined;
     for (let start = 0; start < prompt.length; start += 16) {
       const chunk = [...prompt.subarray(start, start + 16)];
       const last = start + chunk.length === prompt.length;
-      const frame = await this.step([{ ...slot, start, tokens: chunk, sampling: last ? sampling : undefined }]);
+      const frame = await this.step([{ ...slot, start, tokens: chunk, sampling, sample: last, drafts: 0 }]);
       committed = tokenOf(frame);
     }
     while (committed !== undefined && !end.has(committed) && tokens.length < limit) {
       tokens.push(committed);
       const start = prompt.length + tokens.length - 1;
-      committed = tokenOf(await this.step([{ ...slot, start, tokens: [committed], sampling }]));
+      committed = tokenOf(
+        await this.step([{ ...slot, start, tokens: [committed], sampling: undefined, sample: true, drafts: 0 }]),
+      );
     }
     return tokens;
   }
@@ -159,7 +163,7 @@ export class TestRing {
 
 function tokenOf(frame: StepFrame): number | undefined {
   if (frame.failure !== undefined) throw new Error(`${frame.failure.kind}: ${frame.failure.message}`);
-  return frame.committed[0]?.token;
+  return frame.committed[0]?.tokens[0];
 }
 
 async function stageFiles({
@@ -181,14 +185,14 @@ async function stageFiles({
     maxOutputs: slots,
   } as const;
   if (cuts.length === 1) {
-    return [{ ...common, path: modelPath, role: 'whole', layers: model.layers, embedding: null }];
+    return [{ ...common, path: modelPath, role: 'whole', layers: model.layers, embedding: null, vocabulary: null }];
   }
   const loads: NativeLoadOptions[] = [];
   for (const [index, start] of cuts.entries()) {
     const end = cuts[index + 1] ?? model.layers;
     const file = await cutStage(model, { start, end }, join(pool.home, `stage-${start}-${end}.gguf`));
-    const { path, role, layers, embedding } = file;
-    loads.push({ ...common, path, role, layers, embedding });
+    const { path, role, layers, embedding, vocabulary } = file;
+    loads.push({ ...common, path, role, layers, embedding, vocabulary });
   }
   return loads;
 }

@@ -42,8 +42,7 @@ export function invalidField(param: string | null, message: string, code: string
 export function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof PipelineError) {
-    const { status, code } = pipelineAnswers[error.kind];
-    return new GatewayError(error.message, { status, code, cause: error });
+    return new GatewayError(error.message, { ...pipelineAnswers[error.kind], cause: error });
   }
   if (error instanceof HostError && error.kind !== 'HostRefused') {
     return new GatewayError(error.message, { status: 503, code: 'engine_lost', cause: error });
@@ -62,13 +61,14 @@ export function asGatewayError(error: unknown): GatewayError {
   });
 }
 
-const pipelineAnswers: Record<PipelineErrorKind, { status: number; code: string }> = {
+const pipelineAnswers: Record<PipelineErrorKind, { status: number; code: string; param?: string }> = {
   QueueFull: { status: 429, code: 'queue_full' },
   StageLost: { status: 503, code: 'stage_lost' },
   StepDeadline: { status: 503, code: 'step_deadline' },
   FormFailed: { status: 503, code: 'form_failed' },
   Closed: { status: 503, code: 'model_closed' },
   DecodeFailed: { status: 500, code: 'decode_failed' },
+  BadGrammar: { status: 400, code: 'invalid_grammar', param: 'grammar' },
 };
 
 const fastifyMessages: Record<string, string> = {

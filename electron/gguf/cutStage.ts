@@ -11,14 +11,16 @@ export interface StageFile {
   path: string;
   role: StagePlan['role'];
   layers: number;
-  /** On disk, the embedding's file included. */
+  /** On disk, all its files together. */
   bytes: number;
   embedding: EmbeddingTable | null;
+  /** Path of the tokenizer's GGUF; null on stages that do not sample. */
+  vocabulary: string | null;
 }
 
 /**
  * Writes the GGUF of layers [start, end) to `outPath` (a name that ends in .gguf), and for the first stage the token
- * embedding beside it (`.embedding.gguf`). Both are written or neither; nothing is left on failure or abort. Rejects with
+ * embedding beside it (`.embedding.gguf`), for the last the tokenizer (`.vocabulary.gguf`). All are written or none; nothing is left on failure or abort. Rejects with
  * a `GgufError`, or with the signal's reason.
  */
 export async function cutStage(
@@ -28,23 +30,35 @@ export async function cutStage(
   options: WriteOptions = {},
 ): Promise<StageFile> {
   const plan = planStageFile(model, range);
-  const totalBytes = plan.stage.totalBytes + (plan.embedding?.file.totalBytes ?? 0);
-  const write = (file: FilePlan, path: string, before: number) =>
-    writeFilePlan(file, model.files, path, {
-      ...options,
-      onProgress: (done) => options.onProgress?.(before + done, totalBytes),
-    });
+  const beside = (kind: string): string => outPath.replace(/(\.gguf)?$/, `.${kind}.gguf`);
+  const files: { plan: FilePlan; path: string }[] = [];
+  if (plan.embedding !== null) files.push({ plan: plan.embedding.file, path: beside('embedding') });
+  if (plan.vocabulary !== null) files.push({ plan: plan.vocabulary, path: beside('vocabulary') });
+  files.push({ plan: plan.stage, path: outPath });
+  const totalBytes = files.reduce((sum, file) => sum + file.plan.totalBytes, 0);
 
-  const embeddingPath = outPath.replace(/(\.gguf)?$/, '.embedding.gguf');
-  if (plan.embedding !== null) await write(plan.embedding.file, embeddingPath, 0);
+  let before = 0;
+  const written: string[] = [];
   try {
-    await write(plan.stage, outPath, totalBytes - plan.stage.totalBytes);
+    for (const { plan: file, path } of files) {
+      const start = before;
+      const onProgress = (done: number): void => options.onProgress?.(start + done, totalBytes);
+      await writeFilePlan(file, model.files, path, { ...options, onProgress });
+      written.push(path);
+      before += file.totalBytes;
+    }
   } catch (cause) {
-    if (plan.embedding !== null) await rm(embeddingPath, { force: true });
+    await Promise.all(written.map((path) => rm(path, { force: true })));
     throw cause;
   }
-  const embedding = embeddingTable(plan, embeddingPath);
-  return { path: outPath, role: plan.role, layers: plan.layers, bytes: totalBytes, embedding };
+  return {
+    path: outPath,
+    role: plan.role,
+    layers: plan.layers,
+    bytes: totalBytes,
+    embedding: embeddingTable(plan, beside('embedding')),
+    vocabulary: plan.vocabulary === null ? null : beside('vocabulary'),
+  };
 }
 
 function embeddingTable({ embedding }: StagePlan, path: string): EmbeddingTable | null {

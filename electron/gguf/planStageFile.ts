@@ -7,6 +7,7 @@ import type { MetadataEntry } from './metadata.ts';
 import type { ModelSource } from './openModel.ts';
 import type { TensorInfo } from './readHeader.ts';
 import { layerOf, splittability } from './splittability.ts';
+import { planVocabulary } from './writeVocabulary.ts';
 
 /** The files of one stage, down to the byte; every piece names the range of the source that it comes from. */
 export interface StagePlan {
@@ -16,6 +17,8 @@ export interface StagePlan {
   stage: FilePlan;
   /** The token embedding, whose rows the first stage looks up itself; null on later stages. */
   embedding: { file: FilePlan; scale: number } | null;
+  /** The tokenizer, which the last stage needs for grammars; null on earlier stages. */
+  vocabulary: FilePlan | null;
 }
 
 /**
@@ -49,6 +52,7 @@ export function planStageFile(
     layers: end - start,
     stage: layOut({ alignment: model.alignment, metadata, tensors }),
     embedding: start === 0 ? planEmbedding(model, embedding, rules) : null,
+    vocabulary: isLast ? planVocabulary(model) : null,
   };
 }
 

@@ -12,9 +12,10 @@ import type { EngineKeeper } from '../stage/engineKeeper.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import { MemberClient } from '../wire/memberClient.ts';
 import { type Coordinator, type FormOptions, formPipeline } from './formPipeline.ts';
+import type { Pipeline } from './pipeline.ts';
 import { PipelineError } from './pipelineError.ts';
 import { placeModel } from './placeModel.ts';
-import type { GeneratedToken, ServedModel, ServedModels } from './servedModel.ts';
+import type { GeneratedToken, GenerateRequest, ServedModel, ServedModels } from './servedModel.ts';
 import type { ServeEvent, ServeRequest } from './serveEvents.ts';
 import { servingSizes } from './servingSizes.ts';
 
@@ -183,7 +184,7 @@ export class ModelServing implements ServedModels {
       pieces: vocabulary.pieces,
       endTokens: vocabulary.endTokens,
       tokenize: async (text, options) => [...(await vocabulary.tokenize(text, options))],
-      generate: (generate, abort) => timed(formed.pipeline.generate(generate, abort), measured),
+      generate: (generate, abort) => timed(answered(formed.pipeline, vocabulary, generate, abort), measured),
       get hasEnded() {
         return formed.pipeline.failure !== null;
       },
@@ -247,6 +248,19 @@ async function releaseAll(release: (() => Promise<void> | void)[]): Promise<void
     }
   }
   if (errors.length > 0) throw errors[0];
+}
+
+/** Generates once the grammar is known to be one: a stage would learn it only after the prompt. */
+async function* answered(
+  pipeline: Pipeline,
+  vocabulary: Vocabulary,
+  request: GenerateRequest,
+  signal: AbortSignal,
+): AsyncGenerator<GeneratedToken, void, void> {
+  const { grammar } = request.sampling;
+  const problem = grammar === null ? null : await vocabulary.grammarProblem(grammar);
+  if (problem !== null) throw new PipelineError('BadGrammar', `The request cannot be served: ${problem}.`);
+  yield* pipeline.generate(request, signal);
 }
 
 /** Hands the tokens on and tells how fast they came, the first one's wait left out. */

@@ -55,9 +55,18 @@ class EchoRing {
       expect(run.start).toBe(kv.tokens.length);
       kv.tokens.push(...run.tokens);
       this.#kv.set(run.slot, kv);
-      if (run.sampling === undefined) continue;
+      if (!run.sample) continue;
       const token = (kv.tokens.reduce((sum, value) => sum + value, 1) % 97) + 1;
-      frame.committed.push({ slot: run.slot, generation: run.generation, position: kv.tokens.length, token });
+      const { slot, generation } = run;
+      const committed = {
+        slot,
+        generation,
+        position: kv.tokens.length,
+        tokens: [token],
+        logprobs: [],
+        failure: undefined,
+      };
+      frame.committed.push(committed);
     }
     this.pipeline.receive(frame);
   }

@@ -1,9 +1,17 @@
-import { ActivationFormat, type Epoch, type Run, type StepFrame } from '../wire/generated/roomful/v1/ring.ts';
+import {
+  ActivationFormat,
+  type Committed,
+  type Epoch,
+  type Run,
+  type StepFrame,
+} from '../wire/generated/roomful/v1/ring.ts';
+import { generatedTokens } from './generatedTokens.ts';
 import { PipelineError } from './pipelineError.ts';
 import { Sequence } from './sequence.ts';
 import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
 import { SlotTable } from './slotTable.ts';
 import { nextRun } from './stepScheduler.ts';
+import { wireSampling } from './wireSampling.ts';
 
 export interface PipelineConfig {
   id: string;
@@ -97,16 +105,23 @@ export class Pipeline {
       const error = new PipelineError('DecodeFailed', `Stage ${stage} could not compute: ${message}`);
       if (step.sequence !== null) this.#leave(step.sequence, error);
     }
-    for (const { slot, generation, position, token } of frame.committed) {
-      const sequence = step.sequence;
-      if (sequence === null || sequence.slot?.slot !== slot || sequence.slot.generation !== generation) continue;
-      if (!sequence.commit(position, { id: token, logprob: null, top: [] })) continue;
+    for (const committed of frame.committed) if (step.sequence !== null) this.#commit(step.sequence, committed);
+    this.#pump();
+  }
+
+  #commit(sequence: Sequence, committed: Committed): void {
+    const { slot, generation, position, failure } = committed;
+    if (sequence.slot?.slot !== slot || sequence.slot.generation !== generation) return;
+    for (const [index, token] of generatedTokens(committed).entries()) {
+      if (!sequence.commit(position + index, token)) continue;
       const full = sequence.length >= this.config.sequenceLength;
-      if (this.config.endTokens.has(token) || sequence.generated >= sequence.request.maxTokens || full) {
+      if (this.config.endTokens.has(token.id) || sequence.generated >= sequence.request.maxTokens || full) {
         this.#leave(sequence, null);
+        return;
       }
     }
-    this.#pump();
+    if (failure !== undefined)
+      this.#leave(sequence, new PipelineError('DecodeFailed', `No token could be drawn: ${failure}.`));
   }
 
   /** Ends the pipeline: every request that runs or waits rejects with `error`. */
@@ -166,12 +181,15 @@ export class Pipeline {
       if (next === null || sequence === undefined || sequence.slot === null) break;
       const { slot, generation } = sequence.slot;
       const tokens = sequence.log.slice(next.start, next.start + next.count);
-      const sampling = next.sample ? sequence.request.sampling : undefined;
+      const { sample } = next;
+      const tellsHow = sample && !sequence.toldHow;
+      const sampling = tellsHow ? wireSampling(sequence.request.sampling, sequence.promptLength) : undefined;
+      if (tellsHow) sequence.toldHow = true;
       const prefill = next.start < sequence.promptLength;
       sequence.sent = next.start + next.count;
       sequence.lastStep = this.#nextStep;
       if (prefill) this.#prefillInFlight += 1;
-      this.#dispatch([{ slot, generation, start: next.start, tokens, sampling }], sequence, prefill);
+      this.#dispatch([{ slot, generation, start: next.start, tokens, sampling, sample, drafts: 0 }], sequence, prefill);
     }
     if (this.#closedSlots.length > 0 && this.#bookkeeping === null) {
       this.#bookkeeping = setTimeout(() => {

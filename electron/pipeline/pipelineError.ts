@@ -1,4 +1,12 @@
-export type PipelineErrorKind = 'QueueFull' | 'StageLost' | 'StepDeadline' | 'DecodeFailed' | 'FormFailed' | 'Closed';
+export type PipelineErrorKind =
+  | 'QueueFull'
+  | 'StageLost'
+  | 'StepDeadline'
+  | 'DecodeFailed'
+  | 'FormFailed'
+  | 'Closed'
+  /** A grammar that cannot be read. */
+  | 'BadGrammar';
 
 /** A request or a pipeline that could not go on; the message says in one line what happened and what to do. */
 export class PipelineError extends Error {

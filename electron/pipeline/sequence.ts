@@ -11,6 +11,8 @@ export class Sequence implements ScheduledSequence {
   slot: Slot | null = null;
   sent = 0;
   lastStep = -1;
+  /** Whether the last stage has been told how to sample. */
+  toldHow = false;
   readonly #answer: GeneratedToken[] = [];
   #read = 0;
   #ended = false;

@@ -28,8 +28,8 @@ export interface StageServiceOptions {
   admitEpoch(epoch: Epoch): Promise<void>;
 }
 
-/** Rows whose logits may be asked for in one step: one per slot while nothing drafts. */
-const OUTPUTS_PER_SLOT = 1;
+/** Most rows of one sequence whose logits may be asked for: a token and its drafts. */
+const OUTPUTS_PER_SEQUENCE = 9;
 const PROGRESS_INTERVAL_MS = 100;
 
 interface RunningStage {
@@ -170,9 +170,15 @@ export class StageService {
     const { threads, gpuLayers, host, tls } = this.#options;
     const shape =
       'whole' in file
-        ? { path: file.whole, role: 'whole' as const, layers: endLayer, embedding: null }
-        : { path: file.path, role: file.role, layers: file.layers, embedding: file.embedding };
-    const sizes = { contextLength, slots, batch, kvType, maxOutputs: slots * OUTPUTS_PER_SLOT };
+        ? { path: file.whole, role: 'whole' as const, layers: endLayer, embedding: null, vocabulary: null }
+        : {
+            path: file.path,
+            role: file.role,
+            layers: file.layers,
+            embedding: file.embedding,
+            vocabulary: file.vocabulary,
+          };
+    const sizes = { contextLength, slots, batch, kvType, maxOutputs: Math.max(slots, OUTPUTS_PER_SEQUENCE) };
     return client.load(
       { ...shape, ...sizes, threads: order.threads === 0 ? threads : order.threads, gpuLayers, device: null },
       { pipeline, epoch, position, follower: order.followerMember, host, tls },

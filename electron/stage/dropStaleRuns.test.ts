@@ -8,6 +8,8 @@ const run = (slot: number, generation: number, tokens: number): Run => ({
   start: 0,
   tokens: new Array<number>(tokens).fill(0),
   sampling: undefined,
+  sample: false,
+  drafts: 0,
 });
 
 test('a frame of current runs is taken as it is, without a copy', () => {

@@ -28,6 +28,8 @@ export interface Vocabulary {
   readonly pieces: { bytes: Uint8Array; offsets: Uint32Array };
   /** `parseSpecial` reads `<|im_start|>` and the like as tokens. */
   tokenize(text: string, options: { addSpecial: boolean; parseSpecial: boolean }): Promise<Int32Array>;
+  /** Why a GBNF grammar cannot be used with this model, null where it can. */
+  grammarProblem(grammar: string): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -73,6 +75,7 @@ export class EngineClient {
       ...constant,
       endTokens: new Set(endTokens),
       tokenize: (text, options) => this.#host.call('tokenize', { handle, text, ...options }, TOKENIZE_MS),
+      grammarProblem: (grammar) => this.#host.call('grammarProblem', { handle, grammar }, TOKENIZE_MS),
       close: async () => {
         await this.#host.call('closeVocabulary', { handle }, TOKENIZE_MS);
       },

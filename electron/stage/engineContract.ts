@@ -50,6 +50,10 @@ export const engineContract = {
       params: z.strictObject({ handle: index, text: z.string(), addSpecial: z.boolean(), parseSpecial: z.boolean() }),
       result: int32Array,
     },
+    grammarProblem: {
+      params: z.strictObject({ handle: index, grammar: z.string() }),
+      result: z.string().nullable(),
+    },
     closeVocabulary: { params: z.strictObject({ handle: index }), result: z.null() },
     leave: leaveMethod,
   },

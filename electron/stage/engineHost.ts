@@ -33,6 +33,8 @@ serveHost(engineContract, () => ({
 
   tokenize: async ({ handle, text, ...options }) => opened(handle).tokenize(text, options),
 
+  grammarProblem: async ({ handle, grammar }) => opened(handle).grammarProblem(grammar),
+
   closeVocabulary: async ({ handle }) => {
     opened(handle).free();
     vocabularies.delete(handle);

@@ -42,21 +42,25 @@ export class EngineKeeper {
   async openVocabulary(path: string): Promise<Vocabulary> {
     let engine = await this.current();
     let opened = await engine.openVocabulary(path);
-    const tokenize: Vocabulary['tokenize'] = async (text, options) => {
+    const ask = async <Answer>(question: (vocabulary: Vocabulary) => Promise<Answer>): Promise<Answer> => {
       const now = await this.current();
       if (now !== engine) {
         opened = await now.openVocabulary(path);
         engine = now;
       }
-      return opened.tokenize(text, options);
+      return question(opened);
     };
     return {
       ...opened,
-      tokenize: (text, options) =>
-        tokenize(text, options).catch((error: unknown) => {
-          if (isLoss(error)) return tokenize(text, options);
+      tokenize: (text, options) => {
+        const question = (vocabulary: Vocabulary) => vocabulary.tokenize(text, options);
+        return ask(question).catch((error: unknown) => {
+          if (isLoss(error)) return ask(question);
           throw error;
-        }),
+        });
+      },
+      // Not asked again: a grammar that ends one process would end the next.
+      grammarProblem: (grammar) => ask((vocabulary) => vocabulary.grammarProblem(grammar)),
       close: () =>
         opened.close().catch((error: unknown) => {
           // With its process a vocabulary is gone by itself.

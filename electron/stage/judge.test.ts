@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../gguf/testing/temporaryFolder.ts';
 import { loadAddon } from './loadAddon.ts';
 import type { NativeAddon, NativeSampling, NativeStage } from './nativeAddon.ts';
-import { demoOptions, demoPath } from './testing/demoModel.ts';
+import { demoOptions, demoPath, plain } from './testing/demoModel.ts';
 import { documentedDraw, uniformAt } from './testing/documentedDraw.ts';
 import { generate } from './testing/generate.ts';
 import { type Judgement, judge } from './testing/judge.ts';
@@ -82,7 +82,7 @@ describe('seeded sampling', () => {
     expect(probabilities).toHaveLength(1536);
     const draws = 400;
     const samplings = Array.from({ length: draws }, (_, i) => {
-      return { temperature, topP, seed: (BigInt(i) * 0x9e3779b97f4a7c15n) % 2n ** 64n, choice: i % 3 };
+      return { ...plain, temperature, topP, seed: (BigInt(i) * 0x9e3779b97f4a7c15n) % 2n ** 64n, choice: i % 3 };
     });
     const drawn = await draw(samplings);
     const agreed = samplings.filter(({ seed, choice }, i) => {
@@ -93,7 +93,7 @@ describe('seeded sampling', () => {
   });
 
   it('depends on seed, choice and position and on nothing else', async () => {
-    const hot = { temperature: 1e6, topP: 1, seed: 7n, choice: 0 };
+    const hot = { ...plain, temperature: 1e6, seed: 7n };
     const changed = [
       { ...hot, seed: 8n },
       { ...hot, seed: 2n ** 64n - 1n },
@@ -109,7 +109,7 @@ describe('seeded sampling', () => {
   it('spreads evenly over the vocabulary when the temperature drowns the model', async () => {
     const buckets = new Array<number>(8).fill(0);
     const draws = 1600;
-    const hot = Array.from({ length: draws }, (_, i) => ({ temperature: 1e6, topP: 1, seed: BigInt(i), choice: 0 }));
+    const hot = Array.from({ length: draws }, (_, i) => ({ ...plain, temperature: 1e6, seed: BigInt(i) }));
     for (const token of await draw(hot)) {
       const bucket = Math.floor(token / (1536 / buckets.length));
       buckets[bucket] = (buckets[bucket] ?? 0) + 1;

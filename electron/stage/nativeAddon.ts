@@ -26,6 +26,8 @@ export interface NativeLoadOptions {
   /** Layers in this file; a stage that is not the last takes its output from `l_out-<layers - 1>`. */
   layers: number;
   embedding: EmbeddingTable | null;
+  /** GGUF with the tokenizer of a last stage, for grammars; null refuses them there. Whole models hold their own. */
+  vocabulary: string | null;
   /**
    * Tokens over all slots together, at most 2^24; every slot has an equal part for itself, which llama.cpp rounds up to
    * a multiple of 256. The same on all stages of a pipeline.
@@ -41,14 +43,29 @@ export interface NativeLoadOptions {
   /** Name of the device to use, null for the backend's own choice. */
   device: string | null;
   kvType: 'f16' | 'q8_0';
-  /** Rows whose logits may be asked for in one step: slots x (draft + 1). */
+  /** Rows of one run whose logits may be asked for, drafts + 1; a stage gives no fewer than it has slots. */
   maxOutputs: number;
 }
 
 export interface NativeSampling {
   /** 0 is greedy. */
   temperature: number;
+  /** 0 keeps all. */
+  topK: number;
   topP: number;
+  minP: number;
+  /** Over prompt and answer; 1 is off. */
+  repetitionPenalty: number;
+  /** Over the answer; 0 is off. */
+  frequencyPenalty: number;
+  presencePenalty: number;
+  logitBias: { tokens: Int32Array; biases: Float32Array } | null;
+  /** GBNF with a rule `root`, for the answer. */
+  grammar: string | null;
+  /** Tokens of the slot that are the prompt; those after them are the answer. */
+  promptLength: number;
+  /** Null for no log probabilities, else with how many of the most probable tokens. */
+  topLogprobs: number | null;
   /** Unsigned 64 bits. */
   seed: bigint;
   choice: number;
@@ -60,14 +77,21 @@ export interface NativeRun {
   /** Position of the first token. */
   start: number;
   /**
-   * Token ids; the first stage and a whole model compute from them, later stages only count them. May be empty, to
-   * truncate alone.
+   * Token ids; the first stage and a whole model compute from them, the last stage keeps them for penalties, grammars and
+   * drafts. May be empty, to truncate alone.
    */
   tokens: Int32Array;
   /** KV at and beyond this position is removed first; null keeps it. */
   truncateTo: number | null;
   /** Set when the token after the last one is to be sampled; only on the last stage or a whole model. */
   sampling: NativeSampling | null;
+  /**
+   * How many of the last tokens are drafts. The stage that samples takes them as long as each is the token that it samples
+   * for that place, gives every token that it sampled, and removes the KV of the rest. A run of drafts alone follows on one
+   * whose outcome is not known yet: it is left out where its first token is not the one that was sampled. 0 where it is
+   * left out.
+   */
+  drafts?: number;
 }
 
 export type ActivationFormat = 'f16' | 'f32';
@@ -85,17 +109,24 @@ export interface NativeStep {
 
 export interface NativeSampledToken {
   slot: number;
-  /** Where the token will stand: one after the last position of its run. */
+  /** Where the token will stand. */
   position: number;
   token: number;
+  /** Log softmax of the raw logits; null where none was asked for. */
+  logprob: number | null;
+  top: { token: number; logprob: number }[];
 }
 
 export interface NativeStepResult {
   /** Format and number of the bytes written to `output`. */
   format: ActivationFormat | null;
   byteLength: number;
-  /** One per run with `sampling`, in order of the runs. */
+  /** Of every run with `sampling`, in their order: one more than the drafts that were accepted. */
   sampled: NativeSampledToken[];
+  /** Slots of which no further token could be sampled, and why: a grammar that leaves none, or logits that are no numbers. */
+  failures: { slot: number; message: string }[];
+  /** Runs that were left out because the drafts before them had been rejected. */
+  dropped: number;
   /** Milliseconds on the stage's thread, conversions and sampling included. */
   computeMs: number;
 }
@@ -139,6 +170,8 @@ export interface NativeVocabulary {
   readonly addsBos: boolean;
   /** `parseSpecial` reads `<|im_start|>` and the like as tokens. */
   tokenize(text: string, options: { addSpecial: boolean; parseSpecial: boolean }): Int32Array;
+  /** Why a GBNF grammar cannot be used, null where it can. */
+  grammarProblem(grammar: string): string | null;
   /** The bytes of every token, concatenated, with `size + 1` offsets; control tokens are empty. */
   pieces(): { bytes: Uint8Array; offsets: Uint32Array };
   /** Tokens that end a generation. */

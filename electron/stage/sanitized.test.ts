@@ -60,8 +60,12 @@ describe.skipIf(!isLinux)('the addon under the address and undefined-behaviour s
       { start: 0, end: 6 },
       { start: 6, end: 12 },
     ]) {
-      const { path, role, layers, embedding } = await cutStage(model, range, folder.at(`${range.start}.gguf`));
-      changes.push({ path, role, layers, embedding });
+      const { path, role, layers, embedding, vocabulary } = await cutStage(
+        model,
+        range,
+        folder.at(`${range.start}.gguf`),
+      );
+      changes.push({ path, role, layers, embedding, vocabulary });
     }
     const options = { addon: sanitizedAddon, env, arg: JSON.stringify(changes) };
     expect(await runScenario('pipeline', options)).toEqual({ exit: 0, output: '' });

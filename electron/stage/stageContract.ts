@@ -21,6 +21,7 @@ const nativeLoad: z.ZodType<NativeLoadOptions> = z.strictObject({
   role: z.enum(['whole', 'first', 'middle', 'last']),
   layers: count,
   embedding: embeddingTable.nullable(),
+  vocabulary: z.string().min(1).nullable(),
   contextLength: count,
   slots: count,
   batch: count,

@@ -6,8 +6,10 @@ import {
   type StepFailure,
   type StepFrame,
 } from '../wire/generated/roomful/v1/ring.ts';
+import { committedOf } from './committedOf.ts';
 import { dropStaleRuns } from './dropStaleRuns.ts';
-import type { NativeRun, NativeStage, NativeStepResult, StageRole } from './nativeAddon.ts';
+import type { NativeRun, NativeSampling, NativeStage, NativeStepResult, StageRole } from './nativeAddon.ts';
+import { nativeSampling } from './nativeSampling.ts';
 import type { StageStats } from './stageContract.ts';
 
 /** Frames in the addon's queue: one that computes and others that follow without a pause. */
@@ -40,6 +42,8 @@ export class StageRunner {
   readonly #takesRows: boolean;
   readonly #givesRows: boolean;
   readonly #generations = new Map<number, number>();
+  /** How the sequences of slots are sampled, on the stage that samples. */
+  readonly #samplings = new Map<number, { generation: number; sampling: NativeSampling }>();
   readonly #stats: StageStats = {
     steps: 0,
     dropped: { WrongPipeline: 0, StaleEpoch: 0, UnknownEpoch: 0, StaleStep: 0 },
@@ -94,6 +98,7 @@ export class StageRunner {
       const [decoded] = await Promise.all([decoding, ...closing]);
       if (frame.failure !== undefined) return this.#result(frame, { failure: frame.failure });
       this.#stats.steps += 1;
+      this.#stats.staleRuns += decoded?.result.dropped ?? 0;
       if (decoded === null) return this.#result(frame, { runs });
       const computeUs = Math.round(decoded.result.computeMs * 1000);
       const totalUs = Math.round((performance.now() - receivedAt) * 1000);
@@ -113,6 +118,7 @@ export class StageRunner {
       if (slot >= slots) throw new BadFrame(`Slot ${slot} does not exist; there are ${slots}.`);
     }
     if (frame.failure !== undefined) return { runs: [], activations: NO_BYTES };
+    for (const slot of frame.closedSlots) this.#samplings.delete(slot);
     const current = dropStaleRuns(frame.runs, frame.activations, this.#rowBytes(frame, rows), this.#generations);
     this.#stats.staleRuns += current.dropped;
     for (const [slot, generation] of current.generations) this.#generations.set(slot, generation);
@@ -144,22 +150,27 @@ export class StageRunner {
     return { result, output };
   }
 
-  #nativeRun({ slot, start, tokens, truncateTo, sampling }: Run): NativeRun {
+  #nativeRun(run: Run): NativeRun {
+    const { slot, start, tokens, truncateTo } = run;
+    const sampling = this.#samplingOf(run);
     return {
       slot,
       start,
       tokens: Int32Array.from(tokens),
       truncateTo: truncateTo ?? null,
-      sampling:
-        sampling === undefined || this.#givesRows
-          ? null
-          : {
-              temperature: sampling.temperature,
-              topP: sampling.topP,
-              seed: BigInt(sampling.seed),
-              choice: sampling.choice,
-            },
+      sampling,
+      drafts: sampling === null ? 0 : Math.min(run.drafts, tokens.length),
     };
+  }
+
+  /** Null where nothing is to be sampled here. Throws BadFrame where nobody said how. */
+  #samplingOf({ slot, generation, sampling, sample }: Run): NativeSampling | null {
+    if (this.#givesRows) return null;
+    if (sampling !== undefined) this.#samplings.set(slot, { generation, sampling: nativeSampling(sampling) });
+    if (!sample) return null;
+    const kept = this.#samplings.get(slot);
+    if (kept?.generation !== generation) throw new BadFrame(`A token of slot ${slot} is wanted, but not how.`);
+    return kept.sampling;
   }
 
   #outcome(runs: Run[], { result, output }: Decoded): Partial<StepFrame> {
@@ -167,9 +178,7 @@ export class StageRunner {
       const format = result.format === 'f16' ? ACTIVATION_FORMAT_F16 : ACTIVATION_FORMAT_F32;
       return { runs, format, activations: output.subarray(0, result.byteLength) };
     }
-    const generations = new Map(runs.map(({ slot, generation }) => [slot, generation]));
-    const committed = result.sampled.map((sample) => ({ ...sample, generation: generations.get(sample.slot) ?? 0 }));
-    return { committed };
+    return { committed: committedOf(runs, result) };
   }
 
   /** The frame for the follower. The coordinator gets back what the step made, not what it had asked for. */

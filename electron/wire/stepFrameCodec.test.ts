@@ -5,6 +5,7 @@ import { encodeStepFrame, ringServiceDefinition } from './stepFrameCodec.ts';
 
 const uint32 = fc.integer({ min: 0, max: 0xffffffff });
 const int32 = fc.integer({ min: -0x80000000, max: 0x7fffffff });
+const float32 = fc.float({ noNaN: true });
 const frames = fc.record({
   pipeline: fc.string(),
   epoch: fc.option(fc.record({ counter: fc.maxSafeNat(), coordinator: fc.string() }), { nil: undefined }),
@@ -17,9 +18,26 @@ const frames = fc.record({
       tokens: fc.array(int32),
       truncateTo: fc.option(uint32, { nil: undefined }),
       sampling: fc.option(
-        fc.record({ temperature: fc.constant(0.5), topP: fc.constant(0.25), seed: fc.maxSafeNat(), choice: uint32 }),
+        fc.record({
+          temperature: fc.constant(0.5),
+          topK: uint32,
+          topP: fc.constant(0.25),
+          minP: fc.constant(0.125),
+          repetitionPenalty: float32,
+          frequencyPenalty: float32,
+          presencePenalty: float32,
+          biasTokens: fc.array(int32),
+          biases: fc.array(float32),
+          grammar: fc.option(fc.string(), { nil: undefined }),
+          promptLength: uint32,
+          topLogprobs: fc.option(uint32, { nil: undefined }),
+          seed: fc.maxSafeNat(),
+          choice: uint32,
+        }),
         { nil: undefined },
       ),
+      sample: fc.boolean(),
+      drafts: uint32,
     }),
     { maxLength: 4 },
   ),
@@ -28,7 +46,18 @@ const frames = fc.record({
   exact: fc.boolean(),
   closedSlots: fc.array(uint32),
   timings: fc.array(fc.record({ stage: uint32, computeUs: uint32, queueUs: uint32 })),
-  committed: fc.array(fc.record({ slot: uint32, generation: uint32, position: uint32, token: int32 })),
+  committed: fc.array(
+    fc.record({
+      slot: uint32,
+      generation: uint32,
+      position: uint32,
+      tokens: fc.array(int32),
+      logprobs: fc.array(fc.record({ logprob: float32, topTokens: fc.array(int32), topLogprobs: fc.array(float32) }), {
+        maxLength: 2,
+      }),
+      failure: fc.option(fc.string(), { nil: undefined }),
+    }),
+  ),
   failure: fc.option(fc.record({ stage: uint32, kind: fc.string(), message: fc.string() }), { nil: undefined }),
 });
 

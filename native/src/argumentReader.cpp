@@ -122,6 +122,15 @@ Napi::Int32Array ArgumentReader::int32Array(const char* field) {
   return Napi::Int32Array::New(env_, 0);
 }
 
+Napi::Float32Array ArgumentReader::float32Array(const char* field) {
+  const Napi::Value value = get(field);
+  if (value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_float32_array) {
+    return value.As<Napi::Float32Array>();
+  }
+  rejectField(field, "must be a Float32Array");
+  return Napi::Float32Array::New(env_, 0);
+}
+
 Napi::Uint8Array ArgumentReader::bytes(const char* field) {
   const Napi::Value value = get(field);
   if (value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array) {

@@ -33,6 +33,7 @@ class ArgumentReader {
   bool isNull(const char* field);
   Napi::Array array(const char* field);
   Napi::Int32Array int32Array(const char* field);
+  Napi::Float32Array float32Array(const char* field);
   Napi::Uint8Array bytes(const char* field);
   ArgumentReader object(const char* field);
 

@@ -5,6 +5,7 @@
 
 #include "activationCodec.h"
 #include "logCapture.h"
+#include "logProbabilities.h"
 
 namespace roomful {
 
@@ -76,6 +77,7 @@ Outcome<std::unique_ptr<Stage>> Stage::load(const LlamaApi& api, const StageOpti
     if (!embedding.ok()) return embedding.failure();
     stage->embedding_.emplace(std::move(embedding.value()));
   }
+  if (Status vocabulary = stage->openVocabulary(); !vocabulary.ok()) return vocabulary.failure();
   if (Status context = stage->openContext(); !context.ok()) {
     return Failure{context.failure().code, log.explain(context.failure().message)};
   }
@@ -123,6 +125,19 @@ Status Stage::checkModel() const {
   return Nothing{};
 }
 
+/** The file of a last stage holds no tokenizer; that of a whole model does. */
+Status Stage::openVocabulary() {
+  if (!options_.vocabulary) return Nothing{};
+  Outcome<std::shared_ptr<Vocabulary>> opened = Vocabulary::load(api_, *options_.vocabulary);
+  if (!opened.ok()) return opened.failure();
+  if (opened.value()->size() != vocabularySize_) {
+    return bad("'" + *options_.vocabulary + "' is the vocabulary of another model: it has " +
+               std::to_string(opened.value()->size()) + " tokens, not " + std::to_string(vocabularySize_));
+  }
+  ownVocabulary_ = std::move(opened.value());
+  return Nothing{};
+}
+
 Status Stage::openContext() {
   const bool head = samplesTokens(options_.role);
   const auto slots = static_cast<uint32_t>(options_.slots);
@@ -161,6 +176,8 @@ Status Stage::openContext() {
   kv_ = api_.llama_get_memory(context_.get());
   if (!kv_) return notGenerative(options_.path);
   batchLimit_ = api_.llama_n_batch(context_.get());
+  outputLimit_ = params.n_outputs_max;
+  if (head) slots_.resize(slots);
   const bool takesText = options_.role == Role::Whole;
   batch_.emplace(batchLimit_, takesText ? 0 : embeddingLength_, takesText ? 1 : positionsPerRow(api_, model_.get()));
   attachThreads();
@@ -205,6 +222,12 @@ Outcome<StepResult> Stage::decode(const Step& step) {
   return result;
 }
 
+bool Stage::isStale(const Run& run) const {
+  if (!run.continuesDrafts() || slots_.empty()) return false;
+  const SlotState& slot = slots_[static_cast<size_t>(run.slot)];
+  return slot.tokens.size() != static_cast<size_t>(run.start) || slot.next != run.tokens.front();
+}
+
 Status Stage::checkStep(const Step& step) const {
   if (step.tokenCount > batchLimit_) {
     return bad("the step has " + std::to_string(step.tokenCount) + " tokens, but the stage takes " +
@@ -212,12 +235,19 @@ Status Stage::checkStep(const Step& step) const {
   }
   const int32_t vocabulary = options_.role == Role::First ? embedding_->rows() : vocabularySize_;
   for (const Run& run : step.runs) {
-    if (run.tokens.empty()) continue;
+    if (run.tokens.empty() || isStale(run)) continue;
     const int32_t held = lengthOf(run.slot);
     const int32_t next = run.truncateTo ? std::min(held, *run.truncateTo) : held;
     if (run.start != next) {
       return bad("slot " + std::to_string(run.slot) + " holds " + std::to_string(next) +
                  " tokens, but the run starts at position " + std::to_string(run.start));
+    }
+    if (run.drafts + 1 > outputLimit_) {
+      return bad("the run has " + std::to_string(run.drafts) + " drafts, but the stage gives at most " +
+                 std::to_string(outputLimit_) + " tokens at once");
+    }
+    if (run.drafts > 0 && hasRecurrentState_) {
+      return bad("drafts cannot be checked: the model keeps a recurrent state, which cannot be cut where one is rejected");
     }
     if (takesTokens(options_.role)) {
       const auto isOutside = [&](int32_t token) { return token < 0 || token >= vocabulary; };
@@ -235,8 +265,18 @@ Status Stage::decodeRuns(const Step& step, StepResult& result) {
   if (!samples) tap_.begin(step.output);
   size_t row = 0;
   for (std::span<const Run> left = step.runs; !left.empty();) {
-    const std::span<const Run> runs = left.first(runsTogether(left));
-    left = left.subspan(runs.size());
+    if (isStale(left.front())) {
+      row += left.front().tokens.size();
+      left = left.subspan(1);
+      result.dropped++;
+      continue;
+    }
+    size_t together = runsTogether(left);
+    for (size_t i = 1; i < together; i++) {
+      if (isStale(left[i])) together = i;
+    }
+    const std::span<const Run> runs = left.first(together);
+    left = left.subspan(together);
     batch_->fill(runs, !samples);
     if (batch_->rows() == 0) continue;
     if (Status prepared = prepareInput(step, row); !prepared.ok()) return prepared;
@@ -291,22 +331,71 @@ Status Stage::giveOutput(const Step& step, StepResult& result) {
 }
 
 Status Stage::sample(std::span<const Run> runs, StepResult& result) {
-  int32_t row = -1;
+  size_t row = 0;
   for (const Run& run : runs) {
-    row += static_cast<int32_t>(run.tokens.size());
-    if (!run.sampling) continue;
-    const float* logits = api_.llama_get_logits_ith(context_.get(), row);
-    if (!logits) return Failure{FailureCode::DecodeFailed, "llama.cpp gave no logits for the step"};
-    const int32_t position = run.start + static_cast<int32_t>(run.tokens.size());
-    const Outcome<int32_t> token =
-        sampler_.sample({logits, static_cast<size_t>(vocabularySize_)}, *run.sampling, position);
-    if (!token.ok()) return token.failure();
-    result.sampled.push_back({run.slot, position, token.value()});
+    if (Status sampled = sampleRun(run, row, result); !sampled.ok()) return sampled;
+    row += run.tokens.size();
   }
   return Nothing{};
 }
 
-Status Stage::closeSlot(int32_t slot) { return removeFrom(slot, 0); }
+/** Takes the tokens of a run that was computed into its slot, and samples what follows; `firstRow` is its row in the batch. */
+Status Stage::sampleRun(const Run& run, size_t firstRow, StepResult& result) {
+  SlotState& slot = slots_[static_cast<size_t>(run.slot)];
+  slot.next.reset();
+  // The first token is sure even where it is a draft: isStale() compared it with the one that was sampled.
+  const size_t sure = run.firstSampled() + 1;
+  slot.tokens.insert(slot.tokens.end(), run.tokens.begin(),
+                     run.sampling ? run.tokens.begin() + static_cast<std::ptrdiff_t>(sure) : run.tokens.end());
+  if (!run.sampling) return Nothing{};
+  for (size_t at = sure;; at++) {
+    Outcome<SampledToken> sampled =
+        contained(FailureCode::DecodeFailed, [&] { return sampleNext(slot, run, firstRow + at - 1); });
+    if (!sampled.ok()) {
+      result.failures.push_back({run.slot, sampled.failure().message});
+      break;
+    }
+    const int32_t token = sampled.value().token;
+    result.sampled.push_back(std::move(sampled.value()));
+    if (at == run.tokens.size() || token != run.tokens[at]) {
+      slot.next = token;
+      break;
+    }
+    slot.tokens.push_back(token);
+  }
+  return removeFrom(run.slot, static_cast<int32_t>(slot.tokens.size()));
+}
+
+Outcome<SampledToken> Stage::sampleNext(SlotState& slot, const Run& run, size_t row) {
+  if (!slot.sampler || slot.sampler->sampling() != *run.sampling) {
+    slot.sampler.reset();
+    const llama_vocab* own = ownVocabulary_ ? ownVocabulary_->handle() : vocabulary_;
+    const bool hasTokenizer = api_.llama_vocab_type(own) != LLAMA_VOCAB_TYPE_NONE;
+    const SamplerSetting setting{hasTokenizer ? own : nullptr, vocabularySize_,
+                                 static_cast<int32_t>(api_.llama_n_ctx_seq(context_.get()))};
+    Outcome<SequenceSampler> opened = SequenceSampler::open(api_, setting, *run.sampling);
+    if (!opened.ok()) return opened.failure();
+    slot.sampler.emplace(std::move(opened.value()));
+  }
+  const float* given = api_.llama_get_logits_ith(context_.get(), static_cast<int32_t>(row));
+  if (!given) return Failure{FailureCode::DecodeFailed, "llama.cpp gave no logits for the step"};
+  const std::span<const float> logits(given, static_cast<size_t>(vocabularySize_));
+  if (Status followed = slot.sampler->follow(slot.tokens); !followed.ok()) return followed.failure();
+  const Outcome<int32_t> token = slot.sampler->sample(logits, room_);
+  if (!token.ok()) return token.failure();
+  SampledToken sampled{run.slot, static_cast<int32_t>(slot.tokens.size()), token.value(), std::nullopt, {}};
+  if (const std::optional<int32_t> count = run.sampling->topLogprobs) {
+    LogProbabilities logprobs = LogProbabilities::of(logits, token.value(), static_cast<size_t>(*count));
+    sampled.logprob = logprobs.ofToken;
+    sampled.top = std::move(logprobs.top);
+  }
+  return sampled;
+}
+
+Status Stage::closeSlot(int32_t slot) {
+  if (!slots_.empty()) slots_[static_cast<size_t>(slot)] = SlotState{};
+  return removeFrom(slot, 0);
+}
 
 Status Stage::truncate(int32_t slot, int32_t position) { return removeFrom(slot, position); }
 
@@ -317,6 +406,10 @@ Status Stage::copyPrefix(int32_t from, int32_t to, int32_t length) {
                std::to_string(length) + " cannot be copied");
   }
   if (Status removed = removeFrom(to, 0); !removed.ok()) return removed;
+  if (!slots_.empty()) {
+    const std::vector<int32_t>& tokens = slots_[static_cast<size_t>(from)].tokens;
+    slots_[static_cast<size_t>(to)] = SlotState{{tokens.begin(), tokens.begin() + length}, std::nullopt, std::nullopt};
+  }
   if (length == 0) return Nothing{};
   // Between slots that share no cells llama.cpp copies all or nothing.
   api_.llama_memory_seq_cp(kv_, from, to, -1, -1);
@@ -326,7 +419,10 @@ Status Stage::copyPrefix(int32_t from, int32_t to, int32_t length) {
 Status Stage::removeFrom(int32_t slot, int32_t position) {
   if (position >= lengthOf(slot)) return Nothing{};
   // A negative start means the whole sequence, which can always be removed.
-  if (api_.llama_memory_seq_rm(kv_, slot, position == 0 ? -1 : position, -1)) return Nothing{};
+  if (api_.llama_memory_seq_rm(kv_, slot, position == 0 ? -1 : position, -1)) {
+    if (!slots_.empty()) slots_[static_cast<size_t>(slot)].truncate(static_cast<size_t>(position));
+    return Nothing{};
+  }
   return bad("slot " + std::to_string(slot) + " cannot be cut at position " + std::to_string(position) +
              ": its model keeps a recurrent state, which only can be dropped as a whole");
 }
@@ -335,7 +431,9 @@ void Stage::rollBack(const Step& step) {
   for (const Run& run : step.runs) {
     if (run.tokens.empty()) continue;
     // What cannot be cut is dropped as a whole: positions stay checked, so the next step of the slot says so.
-    if (!removeFrom(run.slot, run.start).ok()) api_.llama_memory_seq_rm(kv_, run.slot, -1, -1);
+    if (removeFrom(run.slot, run.start).ok()) continue;
+    api_.llama_memory_seq_rm(kv_, run.slot, -1, -1);
+    if (!slots_.empty()) slots_[static_cast<size_t>(run.slot)].truncate(0);
   }
 }
 

@@ -11,9 +11,10 @@
 #include "llamaApi.h"
 #include "memoryReport.h"
 #include "outputTap.h"
-#include "sampler.h"
+#include "slotState.h"
 #include "step.h"
 #include "stepBatch.h"
+#include "vocabulary.h"
 
 namespace roomful {
 
@@ -30,6 +31,7 @@ struct StageOptions {
   std::optional<std::string> device;
   ggml_type kvType;
   uint32_t maxOutputs;
+  std::optional<std::string> vocabulary;
 };
 
 /** Asked while a stage computes: true ends the running step with FailureCode::Cancelled. */
@@ -42,6 +44,10 @@ using LoadProgress = std::function<bool(float)>;
  * every call must come from one thread, and blocks it.
  *
  * A step that fails for whatever reason leaves the KV of its slots as the truncations of the step left it.
+ *
+ * Drafts are checked where tokens are sampled: a run's drafts are taken as long as each is the token that is sampled for
+ * its place, and the KV beyond them is cut at once. A run of drafts alone goes on from the run before it; where its first
+ * token is not the one that was sampled, it was built on drafts since rejected, and is left out.
  */
 class Stage {
   /** Lets load() alone construct, through make_unique. */
@@ -74,12 +80,16 @@ class Stage {
   Status checkModel() const;
   Status openContext();
   void attachThreads();
+  bool isStale(const Run& run) const;
   Status checkStep(const Step& step) const;
   Status decodeRuns(const Step& step, StepResult& result);
   Status prepareInput(const Step& step, size_t firstRow);
   Status compute();
   Status giveOutput(const Step& step, StepResult& result);
   Status sample(std::span<const Run> runs, StepResult& result);
+  Status sampleRun(const Run& run, size_t firstRow, StepResult& result);
+  Outcome<SampledToken> sampleNext(SlotState& slot, const Run& run, size_t row);
+  Status openVocabulary();
   Status removeFrom(int32_t slot, int32_t position);
   void rollBack(const Step& step);
   int32_t lengthOf(int32_t slot) const;
@@ -95,6 +105,7 @@ class Stage {
   const int32_t vocabularySize_;
   const bool hasRecurrentState_;
   size_t batchLimit_ = 0;
+  size_t outputLimit_ = 0;
   std::optional<EmbeddingLookup> embedding_;
   OutputTap tap_;
   // Declared before the context, which uses it until it is freed.
@@ -102,7 +113,10 @@ class Stage {
   ContextPointer context_;
   llama_memory_t kv_ = nullptr;
   std::optional<StepBatch> batch_;
-  Sampler sampler_;
+  std::shared_ptr<Vocabulary> ownVocabulary_;
+  /** One per slot, where this stage samples. */
+  std::vector<SlotState> slots_;
+  SamplerRoom room_;
   MemoryReport memory_;
 };
 

@@ -1,5 +1,7 @@
 #include "stageArguments.h"
 
+#include <cmath>
+
 #include "argumentReader.h"
 
 namespace roomful {
@@ -9,6 +11,8 @@ namespace {
 constexpr int64_t kMostTokens = 1 << 30;
 /** llama.cpp keeps about 50 bytes of bookkeeping per token of the context, on top of the KV itself. */
 constexpr int64_t kLongestContext = 1 << 24;
+constexpr float kMostBias = 1e9f;
+constexpr int64_t kMostLogprobs = 1024;
 constexpr int64_t kMostBytes = int64_t{1} << 50;
 constexpr const char* const kRoles[] = {"whole", "first", "middle", "last"};
 constexpr const char* const kFormats[] = {"f16", "f32"};
@@ -24,13 +28,42 @@ EmbeddingTable readEmbedding(ArgumentReader& reader) {
   };
 }
 
+std::vector<TokenBias> readLogitBias(ArgumentReader& reader) {
+  const Napi::Int32Array tokens = reader.int32Array("tokens");
+  const Napi::Float32Array biases = reader.float32Array("biases");
+  if (tokens.ElementLength() != biases.ElementLength()) reader.reject("has tokens and biases of different lengths");
+  if (reader.failure()) return {};
+  std::vector<TokenBias> all;
+  for (size_t i = 0; i < tokens.ElementLength(); i++) {
+    // Infinity would be worth a ban, but a sum of both infinities is no number.
+    if (!(std::fabs(biases[i]) <= kMostBias)) reader.reject("has a bias that is not a number from -1e9 to 1e9");
+    all.push_back({tokens[i], biases[i]});
+  }
+  return all;
+}
+
 Sampling readSampling(ArgumentReader& reader) {
-  return Sampling{
-      .temperature = reader.number("temperature", 0, 1e6),
-      .topP = reader.number("topP", 0, 1),
-      .seed = reader.unsigned64("seed"),
-      .choice = static_cast<uint64_t>(reader.integer("choice", 0, INT32_MAX)),
-  };
+  Sampling sampling{};
+  sampling.temperature = reader.number("temperature", 0, 1e6);
+  sampling.topK = static_cast<int32_t>(reader.integer("topK", 0, INT32_MAX));
+  sampling.topP = reader.number("topP", 0, 1);
+  sampling.minP = reader.number("minP", 0, 1);
+  sampling.repetitionPenalty = reader.number("repetitionPenalty", 1e-3, 1e3);
+  sampling.frequencyPenalty = reader.number("frequencyPenalty", -1e3, 1e3);
+  sampling.presencePenalty = reader.number("presencePenalty", -1e3, 1e3);
+  if (!reader.isNull("logitBias")) {
+    ArgumentReader bias = reader.object("logitBias");
+    sampling.logitBias = readLogitBias(bias);
+    reader.include(bias);
+  }
+  sampling.grammar = reader.textOrNull("grammar");
+  sampling.promptLength = static_cast<int32_t>(reader.integer("promptLength", 0, kMostTokens));
+  if (!reader.isNull("topLogprobs")) {
+    sampling.topLogprobs = static_cast<int32_t>(reader.integer("topLogprobs", 0, kMostLogprobs));
+  }
+  sampling.seed = reader.unsigned64("seed");
+  sampling.choice = static_cast<uint64_t>(reader.integer("choice", 0, INT32_MAX));
+  return sampling;
 }
 
 Run readRun(ArgumentReader& reader, const StepLimits& limits) {
@@ -49,6 +82,10 @@ Run readRun(ArgumentReader& reader, const StepLimits& limits) {
     }
     if (run.tokens.empty()) reader.reject("asks for a token after no tokens");
   }
+  if (!reader.isNull("drafts")) {
+    run.drafts = static_cast<size_t>(reader.integer("drafts", 0, static_cast<int64_t>(run.tokens.size())));
+  }
+  if (run.drafts > 0 && !run.sampling) reader.reject("has drafts, but asks for no token to check them with");
   return run;
 }
 
@@ -74,6 +111,8 @@ Outcome<StageOptions> readStageOptions(const LlamaApi& api, const Napi::Value& v
     options.embedding = readEmbedding(embedding);
     reader.include(embedding);
   }
+  options.vocabulary = reader.textOrNull("vocabulary");
+  if (options.vocabulary && options.role != Role::Last) reader.reject("may hold a vocabulary for a last stage only");
   const bool isFirst = options.role == Role::First;
   if (isFirst != options.embedding.has_value()) {
     reader.reject(isFirst ? "need an embedding for a first stage" : "may hold an embedding for a first stage only");

@@ -17,6 +17,22 @@ Failure unloaded() { return {FailureCode::Unloaded, "the stage was unloaded"}; }
 
 Outcome<Napi::Value> undefinedOf(Napi::Env env, const Nothing&) { return env.Undefined(); }
 
+Napi::Value numberOrNull(Napi::Env env, const std::optional<float>& number) {
+  if (!number) return env.Null();
+  return Napi::Number::New(env, *number);
+}
+
+Napi::Array logprobObjects(Napi::Env env, const std::vector<TokenLogprob>& logprobs) {
+  Napi::Array array = Napi::Array::New(env, logprobs.size());
+  for (uint32_t i = 0; i < logprobs.size(); i++) {
+    Napi::Object entry = Napi::Object::New(env);
+    entry.Set("token", logprobs[i].token);
+    entry.Set("logprob", static_cast<double>(logprobs[i].logprob));
+    array.Set(i, entry);
+  }
+  return array;
+}
+
 Outcome<Napi::Value> resultObject(Napi::Env env, const StepResult& result) {
   Napi::Object object = Napi::Object::New(env);
   if (result.format) object.Set("format", *result.format == ActivationFormat::F16 ? "f16" : "f32");
@@ -28,9 +44,20 @@ Outcome<Napi::Value> resultObject(Napi::Env env, const StepResult& result) {
     entry.Set("slot", result.sampled[i].slot);
     entry.Set("position", result.sampled[i].position);
     entry.Set("token", result.sampled[i].token);
+    entry.Set("logprob", numberOrNull(env, result.sampled[i].logprob));
+    entry.Set("top", logprobObjects(env, result.sampled[i].top));
     sampled.Set(i, entry);
   }
   object.Set("sampled", sampled);
+  Napi::Array failures = Napi::Array::New(env, result.failures.size());
+  for (uint32_t i = 0; i < result.failures.size(); i++) {
+    Napi::Object entry = Napi::Object::New(env);
+    entry.Set("slot", result.failures[i].slot);
+    entry.Set("message", result.failures[i].message);
+    failures.Set(i, entry);
+  }
+  object.Set("failures", failures);
+  object.Set("dropped", static_cast<double>(result.dropped));
   object.Set("computeMs", result.computeMs);
   return Napi::Value(object);
 }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace roomful {
@@ -19,11 +21,28 @@ enum class ActivationFormat { F16, F32 };
 
 constexpr size_t bytesPerValue(ActivationFormat format) { return format == ActivationFormat::F16 ? 2 : 4; }
 
+struct TokenBias {
+  int32_t token;
+  float bias;
+  bool operator==(const TokenBias&) const = default;
+};
+
+/** NativeSampling of electron/stage/nativeAddon.ts. */
 struct Sampling {
   double temperature;
+  int32_t topK;
   double topP;
+  double minP;
+  double repetitionPenalty;
+  double frequencyPenalty;
+  double presencePenalty;
+  std::vector<TokenBias> logitBias;
+  std::optional<std::string> grammar;
+  int32_t promptLength;
+  std::optional<int32_t> topLogprobs;
   uint64_t seed;
   uint64_t choice;
+  bool operator==(const Sampling&) const = default;
 };
 
 /** Consecutive tokens of one slot. */
@@ -33,6 +52,13 @@ struct Run {
   std::vector<int32_t> tokens;
   std::optional<int32_t> truncateTo;
   std::optional<Sampling> sampling;
+  /** How many of the last tokens are drafts. */
+  size_t drafts = 0;
+
+  /** Whether even the first token is a draft, and so depends on what was sampled before. */
+  bool continuesDrafts() const { return !tokens.empty() && drafts == tokens.size(); }
+  /** The first row whose logits are sampled. */
+  size_t firstSampled() const { return tokens.size() - std::min(drafts + 1, tokens.size()); }
 };
 
 /** One traversal of a stage by a micro-batch. The spans lie in memory of JavaScript that the caller keeps alive. */
@@ -45,16 +71,32 @@ struct Step {
   std::span<std::byte> output;
 };
 
+struct TokenLogprob {
+  int32_t token;
+  float logprob;
+};
+
 struct SampledToken {
   int32_t slot;
   int32_t position;
   int32_t token;
+  std::optional<float> logprob;
+  std::vector<TokenLogprob> top;
+};
+
+/** Why no further token of a slot could be sampled. */
+struct SamplingFailure {
+  int32_t slot;
+  std::string message;
 };
 
 struct StepResult {
   std::optional<ActivationFormat> format;
   size_t byteLength = 0;
   std::vector<SampledToken> sampled;
+  std::vector<SamplingFailure> failures;
+  /** Runs that were left out because the drafts before them were rejected. */
+  size_t dropped = 0;
   double computeMs = 0;
 };
 

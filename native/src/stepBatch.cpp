@@ -22,10 +22,9 @@ void StepBatch::fill(std::span<const Run> runs, bool allOutputs) {
   for (const Run& run : runs) {
     for (size_t i = 0; i < run.tokens.size(); i++, row++) {
       const llama_pos position = run.start + static_cast<llama_pos>(i);
-      const bool isLast = i + 1 == run.tokens.size();
       tokens_[row] = run.tokens[i];
       sequences_[row] = run.slot;
-      outputs_[row] = allOutputs || (isLast && run.sampling) ? 1 : 0;
+      outputs_[row] = allOutputs || (run.sampling && i >= run.firstSampled()) ? 1 : 0;
       // Text has the same position in every section, laid out section by section; llama.cpp wants the last one zero.
       for (size_t section = 0; section < positionsPerRow_; section++) {
         positions_[section * count_ + row] = section == 3 ? 0 : position;

@@ -15,8 +15,8 @@ class StepBatch {
   StepBatch(size_t capacity, int32_t columns, int32_t positionsPerRow);
 
   /**
-   * Lays out the runs in order. Rows whose output llama.cpp must keep are all of them when `allOutputs`, else the last
-   * of every run that samples.
+   * Lays out the runs in order. Rows whose output llama.cpp must keep are all of them when `allOutputs`, else those that
+   * are sampled.
    */
   void fill(std::span<const Run> runs, bool allOutputs);
 

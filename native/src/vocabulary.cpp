@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "grammar.h"
 #include "logCapture.h"
 
 namespace roomful {
@@ -51,6 +52,12 @@ std::vector<int32_t> Vocabulary::endTokens() const {
     if (api_.llama_vocab_is_eog(vocab_, token)) tokens.push_back(token);
   }
   return tokens;
+}
+
+Status Vocabulary::checkGrammar(const std::string& text) const {
+  const Outcome<SamplerPointer> grammar = openGrammar(api_, vocab_, text);
+  if (!grammar.ok()) return grammar.failure();
+  return Nothing{};
 }
 
 std::string Vocabulary::text(int32_t token) const {

@@ -26,6 +26,9 @@ class Vocabulary {
 
   Outcome<std::vector<int32_t>> tokenize(const std::string& text, bool addSpecial, bool parseSpecial) const;
   std::vector<int32_t> endTokens() const;
+  const llama_vocab* handle() const { return vocab_; }
+  /** Why a GBNF grammar cannot be used with this vocabulary; ok where it can. */
+  Status checkGrammar(const std::string& text) const;
   /** Appends the bytes of a token; nothing for control tokens. */
   void appendPiece(int32_t token, std::string& to) const;
 

@@ -28,6 +28,7 @@ Napi::Function VocabularyObject::define(Napi::Env env) {
                          InstanceAccessor<&VocabularyObject::eosText>("eosText", napi_enumerable),
                          InstanceAccessor<&VocabularyObject::addsBos>("addsBos", napi_enumerable),
                          InstanceMethod<&VocabularyObject::tokenize>("tokenize"),
+                         InstanceMethod<&VocabularyObject::grammarProblem>("grammarProblem"),
                          InstanceMethod<&VocabularyObject::pieces>("pieces"),
                          InstanceMethod<&VocabularyObject::endTokens>("endTokens"),
                          InstanceMethod<&VocabularyObject::free>("free"),
@@ -100,6 +101,15 @@ Napi::Value VocabularyObject::tokenize(const Napi::CallbackInfo& info) {
     const auto tokens = vocabulary.tokenize(info[0].As<Napi::String>().Utf8Value(), addSpecial, parseSpecial);
     if (!tokens.ok()) return tokens.failure();
     return int32Array(info.Env(), tokens.value());
+  });
+}
+
+Napi::Value VocabularyObject::grammarProblem(const Napi::CallbackInfo& info) {
+  return with(info.Env(), [&](const Vocabulary& vocabulary) -> Outcome<Napi::Value> {
+    if (!info[0].IsString()) return Failure{FailureCode::BadArgument, "grammar must be a string"};
+    const Status checked = vocabulary.checkGrammar(info[0].As<Napi::String>().Utf8Value());
+    if (checked.ok()) return info.Env().Null();
+    return Napi::Value(Napi::String::New(info.Env(), checked.failure().message));
   });
 }
 

@@ -26,6 +26,7 @@ class VocabularyObject : public Napi::ObjectWrap<VocabularyObject> {
   Napi::Value eosText(const Napi::CallbackInfo& info);
   Napi::Value addsBos(const Napi::CallbackInfo& info);
   Napi::Value tokenize(const Napi::CallbackInfo& info);
+  Napi::Value grammarProblem(const Napi::CallbackInfo& info);
   Napi::Value pieces(const Napi::CallbackInfo& info);
   Napi::Value endTokens(const Napi::CallbackInfo& info);
   void free(const Napi::CallbackInfo& info);

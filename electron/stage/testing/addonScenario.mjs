@@ -17,12 +17,27 @@ const addon = createRequire(import.meta.url)(addonPath);
 addon.open(librariesFolder);
 
 const ignore = () => undefined;
-const greedy = { temperature: 0, topP: 1, seed: 0n, choice: 0 };
+const greedy = {
+  temperature: 0,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  logitBias: null,
+  grammar: null,
+  promptLength: 0,
+  topLogprobs: null,
+  seed: 0n,
+  choice: 0,
+};
 const options = {
   path: modelPath,
   role: 'whole',
   layers: 12,
   embedding: null,
+  vocabulary: null,
   contextLength: 4096,
   slots: 2,
   batch: 2048,
@@ -69,7 +84,7 @@ const scenarios = {
     const run = { slot: 0, start: 0, tokens, truncateTo: null, sampling: greedy };
     const plain = { input: null, output: null, outputFormat: 'f32' };
     const { sampled } = await stage.decode({ ...plain, runs: [run] });
-    const drawn = { ...run, slot: 1, sampling: { temperature: 1, topP: 0.9, seed: 3n, choice: 1 } };
+    const drawn = { ...run, slot: 1, sampling: { ...greedy, temperature: 1, topP: 0.9, seed: 3n, choice: 1 } };
     const next = { ...run, start: tokens.length, tokens: Int32Array.of(sampled[0].token) };
     await stage.decode({ ...plain, runs: [next, drawn] });
     await rejectsWith(stage.decode({ ...plain, runs: [run] }), 'BadArgument');

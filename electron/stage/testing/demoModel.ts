@@ -10,7 +10,23 @@ export const hopAnswer =
   'A hop is one trip of an activation from one machine to the next. ' +
   'Every token pays for every hop, so the planner uses as few machines as it can.';
 
-export const greedy: NativeSampling = { temperature: 0, topP: 1, seed: 0n, choice: 0 };
+/** Sampling that changes nothing, at temperature 1. */
+export const plain: NativeSampling = {
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  logitBias: null,
+  grammar: null,
+  promptLength: 0,
+  topLogprobs: null,
+  seed: 0n,
+  choice: 0,
+};
+export const greedy: NativeSampling = { ...plain, temperature: 0 };
 
 export function chatPrompt(question: string): string {
   return `<|im_start|>user\n${question}<|im_end|>\n<|im_start|>assistant\n`;
@@ -23,6 +39,7 @@ export function demoOptions(changes: Partial<NativeLoadOptions> = {}): NativeLoa
     role: 'whole',
     layers: demoLayers,
     embedding: null,
+    vocabulary: null,
     contextLength: 512,
     slots: 4,
     batch: 128,

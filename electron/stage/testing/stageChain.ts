@@ -6,15 +6,18 @@ import type {
   NativeAddon,
   NativeLoadOptions,
   NativeRun,
-  NativeSampledToken,
   NativeStage,
+  NativeStepResult,
 } from '../nativeAddon.ts';
+
+/** What the last stage gave, and the format of every hop. */
+export type ChainResult = Pick<NativeStepResult, 'sampled' | 'failures' | 'dropped'> & { formats: string[] };
 
 /** Stages that together hold one model, stepped one after the other in this process. */
 export interface StageChain {
   stages: NativeStage[];
-  /** One traversal; only the last stage is told to sample. Also gives the format of every hop. */
-  step(runs: NativeRun[], format: ActivationFormat): Promise<{ sampled: NativeSampledToken[]; formats: string[] }>;
+  /** One traversal; only the last stage is told to sample. */
+  step(runs: NativeRun[], format: ActivationFormat): Promise<ChainResult>;
   unload(): Promise<void>;
 }
 
@@ -31,8 +34,8 @@ export async function loadChain(
   for (const [index, start] of edges.slice(0, -1).entries()) {
     const range = { start, end: edges[index + 1] ?? model.layers };
     const file = await cutStage(model, range, join(folder, `${range.start}-${range.end}.gguf`));
-    const { path, role, layers, embedding } = file;
-    stages.push(await addon.loadStage({ ...options, path, role, layers, embedding }, () => undefined));
+    const { path, role, layers, embedding, vocabulary } = file;
+    stages.push(await addon.loadStage({ ...options, path, role, layers, embedding, vocabulary }, () => undefined));
   }
   return chainOf(stages);
 }
@@ -47,9 +50,10 @@ export function chainOf(stages: NativeStage[]): StageChain {
       for (const [index, stage] of stages.entries()) {
         const isLast = index === stages.length - 1;
         const output: Uint8Array | null = isLast ? null : new Uint8Array(count * stage.embeddingLength * 4);
-        const ownRuns = isLast ? runs : runs.map((run) => ({ ...run, sampling: null }));
+        const ownRuns = isLast ? runs : runs.map((run) => ({ ...run, sampling: null, drafts: 0 }));
         const result = await stage.decode({ runs: ownRuns, input, output, outputFormat: format });
-        if (isLast) return { sampled: result.sampled, formats };
+        const { sampled, failures, dropped } = result;
+        if (isLast) return { sampled, failures, dropped, formats };
         if (output === null || result.format === null) continue;
         formats.push(result.format);
         input = { format: result.format, bytes: output.subarray(0, result.byteLength) };
