@@ -37,7 +37,7 @@ export async function startMember(options: MemberOptions): Promise<Member> {
   const { home, closers } = ground;
   try {
     let control: ControlPlane | null = null;
-    const machine = await startMachine(ground, () => control?.stages.isRunning ?? false);
+    const machine = await startMachine(ground, () => control?.stages ?? null);
     const pooled = await openPool(ground, machine);
     control = await startControlPlane(ground, machine, pooled);
     const serving = startServing(ground, machine, pooled, control);

@@ -35,7 +35,7 @@ async function three(): Promise<[TrustMember, TrustMember, TrustMember]> {
 test('a removed member: its streams end on every member, its calls are refused, it hears why, and keeps nothing', async () => {
   const [ada, bob, cyd] = await three();
   const client = cyd.client(bob);
-  const running = client.runStage(stageOrder());
+  const running = client.runStage(stageOrder({ epoch: { counter: 1, coordinator: cyd.id } }));
   await running.next();
   const next = running.next();
   const shown = cyd.trust.tls;

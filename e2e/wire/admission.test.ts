@@ -115,7 +115,7 @@ test('dropping a member ends its running calls and links at once, and its later 
   const follow: FollowOptions = { address: server.address, member: asked.id, tls: asking.tls, ...place };
   const link = await followRing(follow);
   const frames = link[Symbol.asyncIterator]().next();
-  const events = client.runStage(stageOrder());
+  const events = client.runStage(stageOrder({ epoch: { counter: 1, coordinator: asking.id } }));
   await events.next();
   const next = events.next();
 
@@ -128,7 +128,7 @@ test('dropping a member ends its running calls and links at once, and its later 
 });
 
 test('new certificates are shown without a new start, and calls that run go on', async () => {
-  const running = client.runStage(stageOrder());
+  const running = client.runStage(stageOrder({ epoch: { counter: 1, coordinator: asking.id } }));
   await running.next();
   const elsewhere = await foreign.member();
   server.setTls({ ...elsewhere.tls });

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { StageEvent } from '../../electron/wire/generated/roomful/v1/member.ts';
+import type { RunStageRequest, StageEvent } from '../../electron/wire/generated/roomful/v1/member.ts';
+import type { Epoch } from '../../electron/wire/generated/roomful/v1/ring.ts';
 import { MemberClient } from '../../electron/wire/memberClient.ts';
 import { type MemberHandlers, memberService } from '../../electron/wire/memberService.ts';
 import { DeadlineExceeded, LinkLost, WrongPeer } from '../../electron/wire/wireError.ts';
@@ -13,15 +14,17 @@ let asking: TestMember;
 let server: WireServer;
 let client: MemberClient;
 let handlers: Partial<MemberHandlers>;
+let epoch: Epoch;
+let order: RunStageRequest;
 
 const unexpected = (): Promise<never> => Promise.reject(new Error('not expected in this test'));
-const epoch = { counter: 1, coordinator: 'c' };
-const order = stageOrder({ stages: 2, endLayer: 6 });
 
 beforeAll(async () => {
   pool = await TestPool.create();
   asked = await pool.member();
   asking = await pool.member();
+  epoch = { counter: 1, coordinator: asking.id };
+  order = stageOrder({ epoch, stages: 2, endLayer: 6 });
 });
 
 beforeEach(async () => {
@@ -111,6 +114,14 @@ test.each([
 ])('an order with a bad %s is refused before any handler sees it', async (name, change) => {
   const events = client.runStage({ ...order, ...change }).next();
   await expect(events).rejects.toMatchObject({ reason: 'BadRequest', message: expect.stringContaining(name) });
+});
+
+test('an order in the name of another coordinator is refused before any handler sees it', async () => {
+  const refused = { name: 'CallRefused', reason: 'WrongMember' };
+  const named = { ...order, epoch: { ...epoch, coordinator: asked.id } };
+  await expect(client.runStage(named).next()).rejects.toMatchObject(refused);
+  const link = { pipeline: 'p', position: 0, predecessorAddress: '127.0.0.1:1', predecessorMember: asking.id };
+  await expect(client.linkStage({ ...link, epoch: named.epoch })).rejects.toMatchObject(refused);
 });
 
 test('a member that does not answer runs into the deadline', async () => {

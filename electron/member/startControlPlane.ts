@@ -40,6 +40,7 @@ export async function startControlPlane(
     threads: options.threads,
     gpuLayers: machine.backend === 'cpu' ? 0 : ALL_LAYERS,
     admitEpoch: (epoch) => fences.admit(epoch),
+    onAlive: (member) => pool.noteProgress(member),
   });
   const ring = new RingServer();
   const control = memberService({

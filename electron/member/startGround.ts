@@ -4,6 +4,7 @@ import pino, { type Logger } from 'pino';
 import { makeDataFolder } from '../pool/makeDataFolder.ts';
 import type { HostLauncher } from '../stage/hostLauncher.ts';
 import { notingLauncher, reapLeftovers } from '../stage/hostLeftovers.ts';
+import { HostPids } from '../stage/hostPids.ts';
 import { LLAMA_CPP_COMMIT } from '../stage/llamaBuild.ts';
 import { Changes } from './changes.ts';
 import { Closers } from './closers.ts';
@@ -19,6 +20,8 @@ export interface Ground {
   readonly build: string;
   /** Notes what it starts, so that the next run can end what this one leaves. */
   readonly launcher: HostLauncher;
+  /** The processes that it has started and that live. */
+  readonly hostPids: ReadonlySet<number>;
   /** Each part adds how it is ended. */
   readonly closers: Closers;
   /** Of the pool, of this member, or of what serves. */
@@ -30,6 +33,7 @@ export interface Ground {
 /** Makes the data folder ready and clears away what a run that was killed has left in it. */
 export async function startGround(options: MemberOptions): Promise<Ground> {
   const { home } = options;
+  const hosts = new HostPids();
   makeDataFolder(home);
   const logFile = join(home, 'roomful.log');
   const log = pino({ level: 'info' }, pino.destination({ dest: logFile, sync: false, mode: 0o600 }));
@@ -42,7 +46,8 @@ export async function startGround(options: MemberOptions): Promise<Ground> {
     log,
     logFile,
     build: LLAMA_CPP_COMMIT,
-    launcher: notingLauncher(options.launcher, home),
+    launcher: hosts.watch(notingLauncher(options.launcher, home)),
+    hostPids: hosts.pids,
     closers: new Closers(),
     changes: new Changes(),
     warn: (what) => (cause) => log.warn({ err: cause }, what),

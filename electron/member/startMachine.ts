@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os';
+import type { StageService } from '../pipeline/stageService.ts';
 import { cardOf } from '../pool/profile/cardOf.ts';
 import { MemberProfile } from '../pool/profile/memberProfile.ts';
 import { EngineKeeper } from '../stage/engineKeeper.ts';
@@ -17,8 +18,8 @@ export interface Machine {
   shareBytes(): number;
 }
 
-/** Starts the engine host and looks at the machine. `isServing` says whether a stage is here. */
-export async function startMachine(ground: Ground, isServing: () => boolean): Promise<Machine> {
+/** Starts the engine host and looks at the machine. `stages` answers what runs here, null while nothing can. */
+export async function startMachine(ground: Ground, stages: () => StageService | null): Promise<Machine> {
   const { options, home, launcher, build, closers, log } = ground;
   const { threads, memoryBytes = Math.floor(totalmem() / 2) } = options;
   const engine = await EngineKeeper.start(launcher, (error) => log.error({ err: error }, 'the engine host is gone'));
@@ -34,7 +35,8 @@ export async function startMachine(ground: Ground, isServing: () => boolean): Pr
           threads,
           build,
           memoryBytes: options.memoryBytes,
-          isServing,
+          isServing: () => stages()?.isRunning ?? false,
+          ownUse: () => ({ pids: ground.hostPids, computed: stages()?.takeComputed() ?? false }),
           onProblem: warn,
         });
   if (profile !== null) {

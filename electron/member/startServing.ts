@@ -35,6 +35,7 @@ export function startServing(
         return ownAddress();
       },
       ring,
+      onAlive: (member) => pool.noteProgress(member),
     },
     engine,
     folder: join(home, 'serving'),

@@ -7,6 +7,7 @@ import type { TlsMaterial } from '../wire/tlsMaterial.ts';
 import { Pipeline, type PipelineConfig } from './pipeline.ts';
 import { PipelineError } from './pipelineError.ts';
 import { greedySampling } from './plainSampling.ts';
+import { RingLife } from './ringLife.ts';
 
 /** Layers [startLayer, endLayer) on one member. */
 export interface StagePlacement {
@@ -23,6 +24,8 @@ export interface Coordinator {
   ring: RingServer;
   /** `host:port` at which the first stage finds `ring`. */
   address: string;
+  /** Hears of members that the ring shows to live; called often. */
+  onAlive?: (member: string) => void;
 }
 
 export interface FormRequest {
@@ -106,7 +109,12 @@ export async function formPipeline(
   const outlet = coordinator.ring.open({ pipeline: id, epoch, position: 0, follower: first.member.member }, (cause) =>
     lose(`The first stage, on ${first.name}, was lost`, cause),
   );
+  const life = new RingLife(
+    stages.map(({ member }) => member.member),
+    (member) => coordinator.onAlive?.(member),
+  );
   const pipeline = new Pipeline(pipelineConfig, (frame) => {
+    life.sent(frame.step);
     outlet.send(frame).catch((cause: unknown) => lose('The ring broke', cause));
   });
   const ended = new Promise<void>((resolve) => {
@@ -160,7 +168,10 @@ export async function formPipeline(
       signal: stop.signal,
     });
     const receiving = (async () => {
-      for await (const frame of link) pipeline.receive(frame);
+      for await (const frame of link) {
+        life.cameBack(frame.step);
+        pipeline.receive(frame);
+      }
     })();
     receiving.catch((cause: unknown) => lose('The last stage was lost', cause));
     await warm(pipeline, request.warmToken, stop.signal);

@@ -26,6 +26,8 @@ export interface StageServiceOptions {
   gpuLayers: number;
   /** Lets an order of this epoch in, or throws CallRefused('StaleEpoch'). */
   admitEpoch(epoch: Epoch): Promise<void>;
+  /** Hears of members that have sent a frame; at most five times a second for each stage. */
+  onAlive?: (member: string) => void;
 }
 
 /** Most rows of one sequence whose logits may be asked for: a token and its drafts. */
@@ -36,6 +38,8 @@ interface RunningStage {
   epoch: Epoch;
   /** The members whose processes it is linked to. */
   neighbours: Set<string>;
+  /** The member that sends it frames; null before it is linked. */
+  predecessor: string | null;
   link(predecessor: StagePredecessor): Promise<void>;
   /** Ends it, and tells its coordinator why. */
   lose(cause: Error): void;
@@ -46,6 +50,7 @@ export class StageService {
   readonly #options: StageServiceOptions;
   readonly #running = new Map<string, RunningStage>();
   readonly #ending = new Set<Promise<void>>();
+  #computed = false;
 
   constructor(options: StageServiceOptions) {
     this.#options = options;
@@ -76,6 +81,7 @@ export class StageService {
       throw new CallRefused('StaleEpoch', `Stage ${position} of pipeline ${pipeline} has another epoch.`);
     }
     stage.neighbours.add(predecessorMember);
+    stage.predecessor = predecessorMember;
     await stage.link({ address: predecessorAddress, member: predecessorMember });
   }
 
@@ -84,6 +90,13 @@ export class StageService {
     for (const { neighbours, lose } of this.#running.values()) {
       if (neighbours.has(member)) lose(new CallRefused('NotAdmitted', `Member ${member} was removed from the pool.`));
     }
+  }
+
+  /** Whether a stage has computed since the last call. */
+  takeComputed(): boolean {
+    const computed = this.#computed;
+    this.#computed = false;
+    return computed;
   }
 
   /** Whether a stage is here, or is coming up or going. */
@@ -118,6 +131,7 @@ export class StageService {
       const gone = new Deferred();
       client = await StageClient.start(this.#options.launcher, {
         onProgress: throttled((fraction) => emit(progress('loading', fraction))),
+        onFrames: () => this.#noteFrames(key),
         onLinkLost: (_side, message) => gone.reject(new CallRefused('Failed', message)),
         onEnded: () => gone.resolve(),
         onLost: (error) => gone.reject(error),
@@ -134,6 +148,7 @@ export class StageService {
       this.#running.set(key, {
         epoch,
         neighbours: new Set([order.followerMember]),
+        predecessor: null,
         link: (predecessor) => stage.link(predecessor),
         lose: (cause) => gone.reject(cause),
       });
@@ -148,6 +163,12 @@ export class StageService {
       await client?.close();
       await rm(folder, { recursive: true, force: true });
     }
+  }
+
+  #noteFrames(key: string): void {
+    this.#computed = true;
+    const predecessor = this.#running.get(key)?.predecessor ?? null;
+    if (predecessor !== null) this.#options.onAlive?.(predecessor);
   }
 
   /** A file cut to the layers of the stage; null where that is the whole model, whose first file llama.cpp takes. */

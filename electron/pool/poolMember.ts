@@ -156,6 +156,11 @@ export class PoolMember {
     this.#options.onChange();
   }
 
+  /** A member did something that only a living one can, such as sending a frame; cheap enough to call for each. */
+  noteProgress(member: string): void {
+    this.#session?.noteProgress(member);
+  }
+
   /** Id of the member that leads; null in no pool, and while nobody does. */
   coordinator(): string | null {
     return this.#session?.view.coordinator ?? null;

@@ -176,6 +176,11 @@ export class PoolSession {
     this.#discovery?.look();
   }
 
+  /** A member did something that only a living one can; cheap enough to call for each frame. */
+  noteProgress(member: string): void {
+    if (member !== this.#options.trust.self.id) this.#membership.noteProgress(member);
+  }
+
   /** This member's certificate is another one. */
   renewTls(): void {
     this.#membership.setTls(this.#options.trust.tls);

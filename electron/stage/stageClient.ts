@@ -21,6 +21,8 @@ export interface StageEvents {
   onProgress?: (fraction: number) => void;
   /** The link from the process before this stage, or to the one after it, broke. The pipeline is over. */
   onLinkLost: (side: 'upstream' | 'downstream', message: string) => void;
+  /** Frames have come from the process before this stage since the last call; at most five times a second. */
+  onFrames?: () => void;
   /** The coordinator has ended the pipeline. */
   onEnded?: () => void;
   /** The stage host crashed; every call that waited has been rejected with the same error. */
@@ -51,6 +53,7 @@ export class StageClient {
           events.onProgress?.(fraction);
         },
         linkLost: ({ side, message }) => events.onLinkLost(side, message),
+        frames: () => events.onFrames?.(),
         ended: () => events.onEnded?.(),
       },
     });

@@ -83,6 +83,8 @@ export const stageContract = {
   events: {
     progress: z.number(),
     linkLost: z.strictObject({ side: z.enum(['upstream', 'downstream']), message: z.string() }),
+    /** Frames have come from the process before this stage, since the event before; at most five a second. */
+    frames: z.null(),
     /** The pipeline has been ended by its coordinator. */
     ended: z.null(),
   },

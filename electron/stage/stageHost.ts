@@ -11,6 +11,9 @@ import { StageRunner } from './stageRunner.ts';
 
 /** The entry of a stage host: one stage of one pipeline, from load to leave. */
 
+/** Frames are told of at most this often, ms. */
+const FRAMES_INTERVAL_MS = 200;
+
 interface Stage {
   native: NativeStage;
   runner: StageRunner;
@@ -25,6 +28,7 @@ let linkAsked = false;
 let stage: Stage | null = null;
 let link: RingLink | null = null;
 let linkLost = false;
+let framesToldAt = Number.NEGATIVE_INFINITY;
 
 serveHost(stageContract, (emit) => {
   /** Tells of the first loss; what follows from it is no news. */
@@ -75,6 +79,12 @@ serveHost(stageContract, (emit) => {
         slots,
         batch,
         send: (frame) => outlet.send(frame),
+        onFrame: () => {
+          const now = performance.now();
+          if (now - framesToldAt < FRAMES_INTERVAL_MS) return;
+          framesToldAt = now;
+          emit('frames', null);
+        },
       });
       stage = { native, runner, ring, server, outlet };
       const { embeddingLength, vocabularySize } = native;

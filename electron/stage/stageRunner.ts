@@ -26,6 +26,8 @@ export interface StageRunnerOptions {
   slots: number;
   /** Most tokens in one step. */
   batch: number;
+  /** Hears of each frame that is this stage's to compute. */
+  onFrame?: () => void;
   /** Takes the frame for the follower; resolves when the next may come. */
   send: (frame: StepFrame) => Promise<void>;
 }
@@ -73,6 +75,7 @@ export class StageRunner {
         continue;
       }
       this.#lastStep = frame.step;
+      this.#options.onFrame?.();
       const computed = this.#compute(frame);
       const before = last;
       last = (async () => {

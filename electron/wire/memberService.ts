@@ -7,13 +7,15 @@ import {
   type RunStageRequest,
   type StageEvent,
 } from './generated/roomful/v1/member.ts';
+import type { Epoch } from './generated/roomful/v1/ring.ts';
 import { type LinkStageOrder, parseLinkStage, parseRunStage, type RunStageOrder } from './orders.ts';
 import { peerOf } from './peerOf.ts';
 import { refusal, refusalOf } from './refusal.ts';
 import { unaryHandler } from './unaryHandler.ts';
+import { CallRefused } from './wireError.ts';
 import type { ServedService } from './wireServer.ts';
 
-/** What a member does when another member asks. What these throw reaches the caller as CallRefused with its `kind`. */
+/** What a member does when another member asks; orders for stages come from the coordinator that they name. What these throw reaches the caller as CallRefused with its `kind`. */
 export interface MemberHandlers {
   hello(request: HelloRequest, peer: string): Promise<HelloReply>;
   /** Runs until the stage is done or `signal` says that nobody wants it any more. */
@@ -29,7 +31,9 @@ export function memberService(handlers: MemberHandlers): ServedService {
   const implementation: MemberServer = {
     hello: unaryHandler((request, peer) => handlers.hello(request, peer)),
     linkStage: unaryHandler(async (request, peer) => {
-      await handlers.linkStage(parseLinkStage(request), peer);
+      const order = parseLinkStage(request);
+      assertCoordinator(order.epoch, peer);
+      await handlers.linkStage(order, peer);
       return {};
     }),
     runStage: (call) => {
@@ -40,6 +44,12 @@ export function memberService(handlers: MemberHandlers): ServedService {
     },
   };
   return { definition: MemberService, handlers: { ...implementation } };
+}
+
+/** An order is the coordinator's own whose epoch it names; nobody gives it in another's name. */
+function assertCoordinator({ coordinator }: Epoch, peer: string): void {
+  if (coordinator !== peer)
+    throw new CallRefused('WrongMember', `Member ${peer} gives orders in the name of ${coordinator}.`);
 }
 
 async function runStage(
@@ -53,5 +63,7 @@ async function runStage(
   const emit = (event: StageEvent): void => {
     if (!wanted.signal.aborted) call.write(event);
   };
-  await handlers.runStage(parseRunStage(call.request), { peer, emit, signal: wanted.signal });
+  const order = parseRunStage(call.request);
+  assertCoordinator(order.epoch, peer);
+  await handlers.runStage(order, { peer, emit, signal: wanted.signal });
 }
