@@ -25,6 +25,7 @@ let ada: TrustMember;
 let bob: TrustMember;
 let cyd: TrustMember;
 let stages: Map<string, StageService>;
+let seen: { by: string; member: string }[];
 
 /** A member that runs stages, and shares as much as it is told. */
 const worker =
@@ -41,6 +42,7 @@ const worker =
       threads: 1,
       gpuLayers: 0,
       admitEpoch: async (epoch) => (await fence).admit(epoch),
+      onAlive: (member) => seen.push({ by: name, member }),
     });
     stages.set(name, service);
     return {
@@ -67,6 +69,7 @@ const hosts = (): string[] =>
 beforeEach(async () => {
   room = await TrustRoom.open();
   stages = new Map();
+  seen = [];
   engine = await EngineClient.start(nodeLauncher, () => {});
   const ring = new RingServer();
   ada = await room.start('ada', 'ada', () => ({ services: [ring.service] }));
@@ -80,7 +83,13 @@ beforeEach(async () => {
   cyd = await room.start('cyd', 'cyd', worker('cyd', share(middle, layers)));
   for (const member of [bob, cyd]) await member.join((await ada.trust.invite()).token);
   models = new ModelServing({
-    coordinator: { member: ada.id, tls: ada.trust.tls, ring, address: ada.server.address },
+    coordinator: {
+      member: ada.id,
+      tls: ada.trust.tls,
+      ring,
+      address: ada.server.address,
+      onAlive: (member) => seen.push({ by: 'ada', member }),
+    },
     engine,
     folder: join(room.folder, 'serving'),
     build: BUILD,
@@ -118,6 +127,17 @@ test('the coordinator ends what has a stage on a removed member; nothing is left
   await dropped;
   expect(models.list()).toEqual([]);
   await eventually(() => expect(hosts()).toEqual([]));
+});
+
+test('frames show who lives to those who take them, and that the stages compute', async () => {
+  const computed = async (by: string, expected: boolean) =>
+    eventually(() => expect(stages.get(by)?.takeComputed()).toBe(expected));
+  for (const by of ['bob', 'cyd']) await computed(by, true);
+  expect(seen).toContainEqual({ by: 'ada', member: bob.id });
+  expect(seen).toContainEqual({ by: 'ada', member: cyd.id });
+  expect(seen).toContainEqual({ by: 'bob', member: ada.id });
+  expect(seen).toContainEqual({ by: 'cyd', member: bob.id });
+  for (const by of ['bob', 'cyd']) await computed(by, false);
 });
 
 test('a member ends its stage beside that of a removed member by itself', async () => {
