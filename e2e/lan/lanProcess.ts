@@ -30,6 +30,11 @@ export class LanProcess implements WatchedOutput {
     this.#child.stdin.write(text);
   }
 
+  /** Writes to its standard input and closes it. */
+  end(text: string): void {
+    this.#child.stdin.end(text);
+  }
+
   /** As a crash or a power cut: kill -9, and it is gone when this resolves. */
   async kill(): Promise<void> {
     await this.stop('SIGKILL');

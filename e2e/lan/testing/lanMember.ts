@@ -2,33 +2,15 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../../testing/eventually.ts';
+import { processTree } from '../../testing/processTree.ts';
 import type { LanMachine } from '../lanMachine.ts';
 import type { LanProcess } from '../lanProcess.ts';
+import { type PoolStatus, statusSchema } from './statusSchema.ts';
 
 const roomful = fileURLToPath(new URL('../../../dist/electron/cli/main.js', import.meta.url));
 const readySchema = z.object({ id: z.string(), name: z.string(), addresses: z.array(z.string()), gateway: z.url() });
-const statusSchema = z.object({
-  self: z.object({ id: z.string(), name: z.string() }),
-  pool: z.object({ id: z.string(), name: z.string() }).nullable(),
-  coordinator: z.string().nullable(),
-  epoch: z.object({ counter: z.number(), coordinator: z.string() }).nullable(),
-  members: z.array(
-    z.object({
-      id: z.string(),
-      name: z.string(),
-      state: z.string(),
-      self: z.boolean(),
-      address: z.string().nullable(),
-      shareBytes: z.number(),
-      devices: z.array(z.object({ name: z.string(), backend: z.string(), totalBytes: z.number().positive() })),
-      build: z.string().nullable(),
-      reject: z.object({ kind: z.string() }).nullable(),
-    }),
-  ),
-  pipelines: z.array(z.unknown()),
-});
 const watchedSchema = z.array(z.object({ id: z.string(), name: z.string(), state: z.string(), leads: z.boolean() }));
-export type SeenStatus = z.infer<typeof statusSchema>;
+type Watched = z.infer<typeof watchedSchema>;
 
 /** `roomful up` on a machine of the LAN, and the other commands beside it. */
 export class LanMember {
@@ -47,16 +29,16 @@ export class LanMember {
 
   /** Starts it, and begins to watch what it sees. */
   async up(...args: string[]): Promise<this> {
-    const up = ['up', '--name', this.name, '--memory', '1GB', '--json', ...args];
-    this.#process = this.#start(up);
+    await this.#watch?.kill();
+    this.#process = this.#start(['up', '--name', this.name, '--memory', '1GB', '--json', ...args]);
     const [line] = await this.#process.says(/\{.*\}\n/);
     this.#id = readySchema.parse(JSON.parse(line)).id;
-    const script = [roomful, 'members', '--watch', '--json', '--home', this.home];
-    this.#watch = this.machine.start(process.execPath, script);
+    this.#watch = this.#start(['members', '--watch', '--json']);
     await this.#watch.says(/\]\n/);
     return this;
   }
 
+  /** As it was when the member said that it is ready. */
   get id(): string {
     return this.#id;
   }
@@ -71,7 +53,7 @@ export class LanMember {
     return this.machine.run(process.execPath, [roomful, ...args, '--home', this.home]);
   }
 
-  async status(): Promise<SeenStatus> {
+  async status(): Promise<PoolStatus> {
     return statusSchema.parse(JSON.parse(await this.run('status', '--json')));
   }
 
@@ -79,22 +61,31 @@ export class LanMember {
     return z.object({ token: z.string() }).parse(JSON.parse(await this.run('invite', '--json', ...args))).token;
   }
 
+  /** Gives the token on standard input, so that it is in no process's arguments; throws with what it said. */
+  async join(token: string): Promise<void> {
+    const joining = this.#start(['join', '-']);
+    joining.end(token);
+    if ((await joining.exit) !== 0) throw new Error(joining.stderr().trim());
+  }
+
   /** `name state` of all, by name. */
   seen(): string[] {
-    return this.#members()
-      .map(({ name, state }) => `${name} ${state}`)
-      .sort();
+    return namesAndStates(this.#last());
+  }
+
+  /** All that it has seen since it was started, oldest first. */
+  history(): Watched[] {
+    return this.#lines().map((line) => watchedSchema.parse(JSON.parse(line)));
   }
 
   /** Id of the member that leads, as far as this one knows. */
   leader(): string | undefined {
-    return this.#members().find(({ leads }) => leads)?.id;
+    return this.#last().find(({ leads }) => leads)?.id;
   }
 
   async sees(...wanted: string[]): Promise<void> {
-    await eventually(() =>
-      expect({ by: this.name, seen: this.seen() }).toEqual({ by: this.name, seen: wanted.sort() }),
-    );
+    const sorted = [...wanted].sort();
+    await eventually(() => expect({ by: this.name, seen: this.seen() }).toEqual({ by: this.name, seen: sorted }));
   }
 
   async kill(): Promise<void> {
@@ -102,13 +93,39 @@ export class LanMember {
     await this.#watch?.kill();
   }
 
-  /** The newest that `members --watch` has printed. */
-  #members(): z.infer<typeof watchedSchema> {
-    const lines = (this.#watch?.stdout() ?? '').split('\n').slice(0, -1);
-    return watchedSchema.parse(JSON.parse(lines.at(-1) ?? '[]'));
+  /** Ends it as Ctrl-C does. */
+  async stop(): Promise<void> {
+    await this.process.stop('SIGINT');
+    await this.#watch?.kill();
+  }
+
+  /** As a laptop that sleeps: the member and all that it has started stand still, and so does what asks it. */
+  sleep(): void {
+    for (const { pid } of this.#all()) process.kill(pid, 'SIGSTOP');
+  }
+
+  wake(): void {
+    for (const { pid } of this.#all()) process.kill(pid, 'SIGCONT');
+  }
+
+  #all(): { pid: number }[] {
+    return processTree(this.process.pid);
+  }
+
+  #last(): Watched {
+    return watchedSchema.parse(JSON.parse(this.#lines().at(-1) ?? '[]'));
+  }
+
+  /** What `members --watch` has printed. */
+  #lines(): string[] {
+    return (this.#watch?.stdout() ?? '').split('\n').slice(0, -1);
   }
 
   #start(args: string[]): LanProcess {
     return this.machine.start(process.execPath, [roomful, ...args, '--home', this.home]);
   }
+}
+
+function namesAndStates(members: Watched): string[] {
+  return members.map(({ name, state }) => `${name} ${state}`).sort();
 }
