@@ -1,5 +1,11 @@
 import { create } from 'zustand';
-import type { MemberState } from '../../electron/gateway/memberApi.ts';
+import type {
+  MemberApi,
+  MemberMethod,
+  MemberState,
+  MethodParams,
+  MethodResult,
+} from '../../electron/gateway/memberApi.ts';
 import { openIpcPipe } from './ipcPipe.ts';
 import { type Connection, connectMember } from './memberClient.ts';
 import type { PipeEvents } from './memberPipe.ts';
@@ -13,10 +19,17 @@ interface MemberStore {
 
 export const useMember = create<MemberStore>()(() => ({ connection: 'connecting', member: null }));
 
+let api: MemberApi | null = null;
+
+/** Asks the member; rejects with one plain line. */
+export function callMember<M extends MemberMethod>(method: M, params: MethodParams<M>): Promise<MethodResult<M>> {
+  return api === null ? Promise.reject(new Error('The member is not connected yet.')) : api.call(method, params);
+}
+
 /** Connects this window to its member, over IPC in Electron and over a WebSocket in a browser. Called once. */
 export function followMember(): void {
   const bridge = window.roomful;
   const openPipe = (events: PipeEvents) => (bridge ? openIpcPipe(bridge, events) : openSocketPipe(events));
-  const api = connectMember(openPipe, (connection) => useMember.setState({ connection }));
+  api = connectMember(openPipe, (connection) => useMember.setState({ connection }));
   api.subscribe('state', (member) => useMember.setState({ member }));
 }

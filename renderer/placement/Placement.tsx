@@ -1,5 +1,6 @@
 import type { ServingPipeline } from '../../electron/gateway/memberApi.ts';
 import { formatBytes } from '../../electron/planner/formatBytes.ts';
+import { formatRate } from '../controls/formatMs.ts';
 import { useMember } from '../member/memberStore.ts';
 import { bandsOf } from './bandsOf.ts';
 import { Hop } from './Hop.tsx';
@@ -46,8 +47,4 @@ function Fact({ name, value }: { name: string; value: string }) {
       <dd>{value}</dd>
     </div>
   );
-}
-
-function formatRate(tokensPerSecond: number): string {
-  return tokensPerSecond >= 100 ? tokensPerSecond.toFixed(0) : tokensPerSecond.toFixed(1);
 }

@@ -1,4 +1,6 @@
+import { Empty } from '../controls/Empty.tsx';
 import { useMember } from '../member/memberStore.ts';
+import { Page } from '../shell/Page.tsx';
 import { Composer } from './Composer.tsx';
 import { ask, bringBack, startOver, useChat } from './chatStore.ts';
 import { Turns } from './Turns.tsx';
@@ -7,25 +9,31 @@ import './Chat.css';
 const suggestion = 'What is a hop?';
 
 /** A conversation with the serving model, kept while the window is open. */
-export function Chat() {
-  const model = useMember((store) => store.member?.pipelines[0]?.modelId ?? '');
+export function ChatPage() {
+  const model = useMember((store) => store.member?.pipelines[0]?.modelId ?? null);
   return (
-    <section className="card chat" aria-label="Chat">
-      <ChatHead />
-      <ChatBody model={model} />
-      <Composer model={model} />
-    </section>
+    <Page title="Chat" actions={<ChatActions />} fills>
+      {model === null ? (
+        <Empty icon="chat" title="No model is serving yet">
+          <p>As soon as one serves, you can talk to it here.</p>
+        </Empty>
+      ) : (
+        <section className="chat" aria-label="Chat">
+          <ChatBody model={model} />
+          <Composer model={model} />
+        </section>
+      )}
+    </Page>
   );
 }
 
-function ChatHead() {
+function ChatActions() {
   const offers = useChat(({ turns, putAway }) => {
     if (turns.length > 0) return 'new';
     return putAway.length > 0 ? 'undo' : 'nothing';
   });
   return (
-    <div className="chat-head">
-      <h2>Chat</h2>
+    <>
       {offers === 'new' && (
         <button type="button" className="quiet-button" onClick={startOver}>
           New chat
@@ -36,7 +44,7 @@ function ChatHead() {
           Undo: bring the last chat back
         </button>
       )}
-    </div>
+    </>
   );
 }
 

@@ -1,21 +1,23 @@
-import { CopyButton } from '../CopyButton.tsx';
+import { CopyButton } from '../controls/CopyButton.tsx';
 import { useMember } from '../member/memberStore.ts';
+import { Page } from '../shell/Page.tsx';
 import { curlSnippet } from './curlSnippet.ts';
 import './Endpoint.css';
 
 /** Where any OpenAI client reaches the model, ready to copy. */
-export function Endpoint() {
+export function EndpointPage() {
   const address = useMember((store) => store.member?.endpoint ?? '');
   return (
-    <section className="card endpoint" aria-label="Endpoint">
-      <h2>Endpoint</h2>
-      <p>Any OpenAI client on this machine can use it; any API key will do.</p>
-      <div className="copy-row">
-        <code>{address}</code>
-        <CopyButton what="the address" text={address} />
-      </div>
-      <Snippet address={address} />
-    </section>
+    <Page title="Endpoint">
+      <section className="card endpoint" aria-label="Address">
+        <p>Any OpenAI client on this machine can use it; any API key will do.</p>
+        <div className="copy-row">
+          <code>{address}</code>
+          <CopyButton what="the address" text={address} />
+        </div>
+        <Snippet address={address} />
+      </section>
+    </Page>
   );
 }
 

@@ -1,0 +1,46 @@
+import { useState } from 'react';
+import { Icon } from '../controls/Icon.tsx';
+import { IconButton } from '../controls/IconButton.tsx';
+import { lineOf } from '../controls/lineOf.ts';
+import { useMember } from '../member/memberStore.ts';
+import { bringPool } from './bringPool.ts';
+import { addMember, arrangeRoom, compare, redoChange, undoChange, usePlayground } from './playgroundStore.ts';
+import { ShareDialog } from './ShareDialog.tsx';
+
+/** What one can do with the room as a whole. */
+export function Toolbar() {
+  const canUndo = usePlayground(({ history }) => history.past.length > 0);
+  const canRedo = usePlayground(({ history }) => history.future.length > 0);
+  const comparing = usePlayground(({ compared }) => compared !== null);
+  const connected = useMember(({ connection }) => connection === 'open');
+  const [sharing, setSharing] = useState(false);
+  const problem = usePlayground((store) => store.problem);
+  const bring = () => bringPool().catch((cause: unknown) => usePlayground.setState({ problem: lineOf(cause) }));
+  return (
+    <>
+      {problem !== null && (
+        <span className="notice small" data-tone="problem" role="alert">
+          {problem}
+        </span>
+      )}
+      <IconButton icon="undo" label="Undo" disabled={!canUndo} onClick={undoChange} />
+      <IconButton icon="redo" label="Redo" disabled={!canRedo} onClick={redoChange} />
+      <button type="button" className="quiet-button" onClick={addMember}>
+        <Icon name="plus" /> Add a member
+      </button>
+      <button type="button" className="quiet-button" disabled={!connected} onClick={bring}>
+        Use the pool
+      </button>
+      <button type="button" className="quiet-button" onClick={arrangeRoom}>
+        Arrange
+      </button>
+      <button type="button" className="quiet-button" aria-pressed={comparing} onClick={() => compare(!comparing)}>
+        Compare
+      </button>
+      <button type="button" className="quiet-button" onClick={() => setSharing(true)}>
+        Share
+      </button>
+      {sharing && <ShareDialog onClose={() => setSharing(false)} />}
+    </>
+  );
+}

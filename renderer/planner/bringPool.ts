@@ -1,0 +1,10 @@
+import { callMember } from '../member/memberStore.ts';
+import { open, usePlayground } from './playgroundStore.ts';
+import { roomOfPool } from './scenario/roomOfPool.ts';
+
+/** Puts the members of this pool on the table, as they are now; undo brings the room before it back. */
+export async function bringPool(): Promise<void> {
+  const members = await callMember('members', {});
+  const { question } = usePlayground.getState().history.present;
+  open({ question: { ...question, ...roomOfPool(members) }, positions: {} });
+}

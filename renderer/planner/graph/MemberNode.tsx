@@ -1,0 +1,71 @@
+import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
+import { memo } from 'react';
+import { useShallow } from 'zustand/react/shallow';
+import { formatBytes } from '../../../electron/planner/formatBytes.ts';
+import { formatMs } from '../../controls/formatMs.ts';
+import { nodeWidth } from '../arrange.ts';
+import { changeMember, endGesture, usePlayground } from '../playgroundStore.ts';
+import { type MemberView, memberViews } from '../scenario/memberView.ts';
+import { MemoryBar } from './MemoryBar.tsx';
+import { MOST_SLIDER_GB } from './sliderRange.ts';
+
+export type MemberNodeType = Node<Record<string, never>, 'member'>;
+
+const PADDING = 12; // px, as in the style sheet
+
+/** One machine on the table: its name, its memory with the layers in it, and a slider to give it more or less. */
+export const MemberNode = memo(function MemberNode({ id }: NodeProps<MemberNodeType>) {
+  const view = usePlayground(useShallow(({ history }) => memberViews(history.present.question).get(id)));
+  const selected = usePlayground((store) => store.selected === id);
+  if (view === undefined) return null;
+  const { name, included, memoryBytes, leads, idle } = view;
+  const gigabytes = memoryBytes / 1e9;
+  return (
+    <div className="member-node" data-idle={idle !== null} data-selected={selected}>
+      <Handle type="source" position={Position.Bottom} isConnectable={false} />
+      <Handle type="target" position={Position.Bottom} isConnectable={false} />
+      <div className="member-node-head">
+        <input
+          type="checkbox"
+          className="nodrag"
+          aria-label={`Use ${name}`}
+          checked={included}
+          onChange={(event) => changeMember(id, { included: event.target.checked })}
+        />
+        <strong title={name}>{name}</strong>
+        {leads && (
+          <span className="badge" data-tone="accent" title="Plans, schedules and answers">
+            leads
+          </span>
+        )}
+      </div>
+      <MemoryBar view={view} width={nodeWidth(memoryBytes) - 2 * PADDING - 2} />
+      <p className="member-node-line" title={lineOf(view)}>
+        {lineOf(view)}
+      </p>
+      <label className="member-node-memory nodrag nopan">
+        <input
+          className="range"
+          type="range"
+          min={1}
+          max={Math.max(MOST_SLIDER_GB, gigabytes)}
+          step={1}
+          value={gigabytes}
+          aria-label={`Memory of ${name}`}
+          aria-valuetext={formatBytes(memoryBytes)}
+          onChange={(event) => changeMember(id, { memoryBytes: event.target.valueAsNumber * 1e9 }, `memory ${id}`)}
+          onPointerUp={endGesture}
+          onBlur={endGesture}
+        />
+        <span className="number">{formatBytes(memoryBytes).replace('.0 ', ' ')}</span>
+      </label>
+    </div>
+  );
+});
+
+function lineOf({ idle, startLayer, endLayer, ms, plainRamBytes }: MemberView): string {
+  if (idle !== null) return idle.charAt(0).toUpperCase() + idle.slice(1);
+  const layers = endLayer - startLayer === 1 ? `layer ${startLayer}` : `layers ${startLayer}–${endLayer - 1}`;
+  const time = ms === null ? '' : ` · ${formatMs(ms)}`;
+  return `${layers}${time}${plainRamBytes > 0 ? ' · partly in RAM' : ''}`;
+}

@@ -1,0 +1,79 @@
+import { InvalidInput } from '../../../electron/planner/invalidInput.ts';
+import type { Member } from '../../../electron/planner/member.ts';
+import { type Plan, plan } from '../../../electron/planner/plan.ts';
+import type { Link, PlanOptions } from '../../../electron/planner/planOptions.ts';
+import { shapeOf } from './modelChoice.ts';
+import type { Question, RoomMember } from './scenario.ts';
+
+/** What the planner says to a question: a plan, or one line on what it cannot reason about. */
+export type Answer = { plan: Plan; problem: null } | { plan: null; problem: string };
+
+const answers = new WeakMap<Question, Answer>();
+
+/** Runs the planner; the same question is worked out once. */
+export function answerTo(question: Question): Answer {
+  const known = answers.get(question);
+  if (known !== undefined) return known;
+  const answer = work(question);
+  answers.set(question, answer);
+  return answer;
+}
+
+function work(question: Question): Answer {
+  const model = shapeOf(question.model);
+  if (model === null) return { plan: null, problem: 'This version of Roomful does not know that model.' };
+  try {
+    return { plan: plan(question.members.map(plannerMember), model, plannerOptions(question)), problem: null };
+  } catch (cause) {
+    if (!(cause instanceof InvalidInput)) throw cause;
+    return { plan: null, problem: `The planner cannot work with this: ${cause.message}.` };
+  }
+}
+
+function plannerMember({ id, name, backend, memoryBytes, hostMemoryBytes, bandwidth, build }: RoomMember): Member {
+  return {
+    address: id,
+    name,
+    backend,
+    memoryBytes: Math.max(1, memoryBytes),
+    hostMemoryBytes,
+    bandwidth: bandwidth ?? undefined,
+    build,
+  };
+}
+
+function plannerOptions(question: Question): PlanOptions {
+  const { members, context, slots, kvType, policy, force, replicas, plainRam } = question;
+  return {
+    contextLength: context * slots,
+    slots,
+    kvType,
+    policy,
+    force: force ?? undefined,
+    replicas: replicas ?? undefined,
+    plainRam,
+    excluded: members.filter(({ included }) => !included).map(({ id }) => id),
+    links: linksOf(question),
+  };
+}
+
+/** Measured links as they are, and one for every other pair from the room's network. */
+function linksOf({ members, links, network }: Question): Link[] {
+  const measured = new Map(links.map((link) => [`${link.from} ${link.to}`, link]));
+  return members.flatMap((from) =>
+    members.flatMap((to): Link[] => {
+      if (from === to) return [];
+      const own = measured.get(`${from.id} ${to.id}`);
+      const addedMs = from.addedMs + to.addedMs;
+      return [
+        {
+          from: from.id,
+          to: to.id,
+          rttMs: (own?.rttMs ?? network.rttMs) + addedMs,
+          bytesPerSecond: own?.bytesPerSecond ?? network.bytesPerSecond,
+          reachability: own?.reachability,
+        },
+      ];
+    }),
+  );
+}

@@ -1,0 +1,46 @@
+import type { ModelShape } from '../../../electron/planner/modelShape.ts';
+import { knownModel } from './knownModels.ts';
+
+/** Which model the playground plans for. */
+export type ModelChoice =
+  /** Of the list in knownModels.ts. */
+  | { kind: 'known'; id: string }
+  /** Layers that are all alike, by three numbers. */
+  | { kind: 'own'; layers: number; hiddenSize: number; weightBytes: number }
+  /** From the library of this member; with its shape, so that others can open it too. */
+  | { kind: 'library'; id: string; shape: ModelShape };
+
+const vocabularySize = 128_256;
+/** Keys and values of 8 heads of 128 at f16, as most models of today have. */
+const kvBytesPerToken = 2 * 8 * 128 * 2;
+
+/** The shape that the planner wants. Null for a known model that this version does not know. */
+export function shapeOf(choice: ModelChoice): ModelShape | null {
+  if (choice.kind === 'library') return choice.shape;
+  return choice.kind === 'known' ? (knownModel(choice.id)?.shape ?? null) : ownShape(choice);
+}
+
+export function modelName(choice: ModelChoice): string {
+  if (choice.kind === 'known') return knownModel(choice.id)?.shape.name ?? choice.id;
+  return choice.kind === 'own' ? 'A model of your own' : choice.shape.name;
+}
+
+/** Equal layers; embedding and head take what they would at the same bits per weight, a tenth of the file at most. */
+function ownShape({ layers, hiddenSize, weightBytes }: Extract<ModelChoice, { kind: 'own' }>): ModelShape {
+  const tableBytes = Math.floor(Math.min(vocabularySize * hiddenSize * 0.6, weightBytes / 20));
+  const layerBytes = Math.max(1, Math.floor((weightBytes - 2 * tableBytes) / layers));
+  return {
+    name: 'A model of your own',
+    architecture: 'llama',
+    hiddenSize,
+    vocabularySize,
+    contextLength: 131_072,
+    layers: Array.from({ length: layers }, () => ({ weightBytes: layerBytes, kvBytesPerToken, slidingWindow: null })),
+    embeddingBytes: tableBytes,
+    outputBytes: tableBytes,
+    sharedBytes: 0,
+    cutPoints: Array.from({ length: layers - 1 }, (_, index) => index + 1),
+    unsplittableReason: null,
+    attentionHeads: Math.max(1, Math.round(hiddenSize / 128)),
+  };
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import type { PoolMemberDetail } from '../../../electron/gateway/memberApi.ts';
+import { answerTo } from './answer.ts';
+import { roomOfPool } from './roomOfPool.ts';
+import { exampleScenario } from './scenario.ts';
+
+const member = (id: string, changes: Partial<PoolMemberDetail> = {}): PoolMemberDetail => ({
+  id,
+  name: `name of ${id}`,
+  state: 'alive',
+  self: false,
+  address: null,
+  shareBytes: 24e9,
+  devices: [],
+  build: 'c1',
+  reject: null,
+  admin: false,
+  leads: false,
+  paused: [],
+  link: null,
+  ...changes,
+});
+const card = {
+  name: 'CUDA0',
+  description: 'A card',
+  backend: 'CUDA',
+  pciAddress: null,
+  deviceClass: 'gpu',
+  totalBytes: 24e9,
+  freeBytes: 24e9,
+  shares: true,
+  bandwidth: 900e9,
+} as const;
+
+test('devices, links and states of the pool become a room', () => {
+  const room = roomOfPool([
+    member('a', { self: true, devices: [card] }),
+    member('b', { link: { rttMs: 3, bytesPerSecond: 1e8, measuredAt: 0 } }),
+    member('c', { state: 'lost' }),
+    member('d', { paused: ['owner'], shareBytes: 0 }),
+    member('e', { state: 'left' }),
+  ]);
+  expect(room.members.map(({ id, included, backend, bandwidth }) => [id, included, backend, bandwidth])).toEqual([
+    ['a', true, 'Cuda', 900e9],
+    ['b', true, 'Cpu', null],
+    ['c', false, 'Cpu', null],
+    ['d', false, 'Cpu', null],
+  ]);
+  expect(room.links).toContainEqual({ from: 'b', to: 'a', rttMs: 3, bytesPerSecond: 1e8 });
+  expect(answerTo({ ...exampleScenario().question, ...room }).problem).toBeNull();
+});

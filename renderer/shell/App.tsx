@@ -1,0 +1,38 @@
+import { type ComponentType, lazy, Suspense } from 'react';
+import { ChatPage } from '../chat/ChatPage.tsx';
+import { EndpointPage } from '../endpoint/EndpointPage.tsx';
+import { useMember } from '../member/memberStore.ts';
+import { PoolPage } from '../pool/PoolPage.tsx';
+import { Locked } from './Locked.tsx';
+import { Navigation } from './Navigation.tsx';
+import { type PageId, usePage } from './route.ts';
+import './App.css';
+
+/** Large pages are loaded when they are first shown, so that the window is there at once. */
+const PlannerPage = lazy(async () => ({ default: (await import('../planner/PlannerPage.tsx')).PlannerPage }));
+
+const views: Record<PageId, ComponentType> = {
+  pool: PoolPage,
+  planner: PlannerPage,
+  chat: ChatPage,
+  endpoint: EndpointPage,
+};
+
+/** The whole window: the pages on the left, the one that is open beside them. */
+export function App() {
+  const page = usePage();
+  const locked = useMember(({ connection }) => connection === 'locked');
+  const View = views[page];
+  return (
+    <div className="app">
+      <Navigation current={page} />
+      {locked ? (
+        <Locked />
+      ) : (
+        <Suspense fallback={<main className="page" aria-busy="true" />}>
+          <View />
+        </Suspense>
+      )}
+    </div>
+  );
+}
