@@ -63,10 +63,12 @@ describe.skipIf(!hasChromium)('the desktop app', () => {
     expect(standIn.trays[0]?.toolTip).toBe('Roomful: serving roomful-demo-q8_0 on one member');
 
     const { questions, answer } = demoCorpus()[0] ?? { questions: [''], answer: '' };
+    await page.getByRole('link', { name: 'Chat' }).click();
     await page.getByLabel('Your message').fill(questions[0] ?? '');
     await page.keyboard.press('Enter');
     await page.getByText(answer).waitFor();
 
+    await page.getByRole('link', { name: 'Pool' }).click();
     await page.reload();
     await page.getByText('layers 0–11').waitFor();
     await page.close();

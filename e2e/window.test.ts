@@ -35,7 +35,7 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(link);
-    await page.getByRole('heading', { name: 'Endpoint' }).waitFor();
+    await page.getByRole('heading', { name: 'Pool' }).waitFor();
     expect(page.url()).toBe(`${origin}/`);
     signedIn = await context.storageState();
     await context.close();
@@ -55,11 +55,11 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
     await demo?.dispose();
   });
 
-  async function openWindow(options: BrowserContextOptions = {}): Promise<Page> {
+  async function openWindow(options: BrowserContextOptions = {}, shown = 'pool'): Promise<Page> {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
     const page = await context.newPage();
     pages.push({ page, complaints: complaintsOf(page) });
-    await page.goto(`${origin}/`);
+    await page.goto(`${origin}/#/${shown}`);
     return page;
   }
 
@@ -81,6 +81,7 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
     expect(printed).toHaveLength(3);
     expect(shown.map((text) => text.replace(/ ·.*/, ''))).toEqual(printed);
     expect(await fact(page, 'Hops').textContent()).toBe('2');
+    await page.getByRole('link', { name: 'Endpoint' }).click();
     await page.getByText(`${origin}/v1`, { exact: true }).waitFor();
   });
 
@@ -97,15 +98,21 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
 
   test('streams answers, with the keyboard alone, and says how fast they came', async () => {
     const page = await openWindow({ storageState: signedIn });
-    await page.getByLabel('Your message').waitFor();
+    await page.getByRole('region', { name: /^Placement of/ }).waitFor();
     const focused = async () => {
       const [element] = await page.locator(':focus').all();
       return (await element?.getAttribute('aria-label')) ?? (await element?.textContent());
     };
-    for (let presses = 0; (await focused()) !== 'Your message'; presses++) {
-      expect(presses).toBeLessThan(20);
-      await page.keyboard.press('Tab');
-    }
+    const tabTo = async (name: string, key = 'Tab') => {
+      for (let presses = 0; (await focused()) !== name; presses++) {
+        expect(presses, name).toBeLessThan(30);
+        await page.keyboard.press(key);
+      }
+    };
+    await tabTo('Chat');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Your message').waitFor();
+    await tabTo('Your message');
     await page.keyboard.type('What is a stage?');
     await page.keyboard.press('Enter');
     await answers(page).filter({ hasText: 'tokens per second' }).waitFor();
@@ -113,21 +120,21 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
     await page.keyboard.type('What is a pipeline?');
     await page.keyboard.press('Enter');
     await answers(page).nth(1).filter({ hasText: 'tokens per second' }).waitFor();
-    // The rate of the last answer arrives over the WebSocket.
-    await fact(page, 'Tokens / s')
-      .filter({ hasText: /^[\d.]+$/ })
-      .waitFor();
-    await page.keyboard.press('Shift+Tab');
-    await page.keyboard.press('Shift+Tab');
-    expect(await focused()).toBe('New chat');
+    await tabTo('New chat', 'Shift+Tab');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Undo: bring the last chat back' }).click();
     expect(await answers(page).count()).toBe(2);
+    // The rate of the last answer arrives over the WebSocket.
+    await page.getByRole('link', { name: 'Pool' }).click();
+    await fact(page, 'Tokens / s')
+      .filter({ hasText: /^[\d.]+$/ })
+      .waitFor();
   });
 
   test('the copied curl command answers in a shell', async (context) => {
     if (spawnSync('curl', ['--version']).status !== 0) context.skip('there is no curl');
-    const page = await openWindow({ storageState: signedIn, permissions: ['clipboard-read', 'clipboard-write'] });
+    const permissions = ['clipboard-read', 'clipboard-write'];
+    const page = await openWindow({ storageState: signedIn, permissions }, 'endpoint');
     await page.getByRole('button', { name: 'Copy the curl command' }).click();
     await page.getByRole('button', { name: 'Copy the curl command' }).filter({ hasText: 'Copied' }).waitFor();
     const command = await page.evaluate<string>('navigator.clipboard.readText()');
@@ -160,11 +167,26 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
       const { violations } = await new AxeBuilder({ page }).analyze();
       expect(violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`)).toEqual([]);
     };
-    await page.getByRole('button', { name: 'What is a hop?' }).waitFor();
-    await check('serving');
+    const show = (name: string) => page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('region', { name: /^Placement of/ }).waitFor();
+    await check('pool');
+    await show('Planner');
+    await page.getByText('Predicted:').waitFor();
+    await check('planner');
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await page.getByRole('region', { name: 'Kept plan' }).waitFor();
+    await check('compare');
+    await page.getByRole('button', { name: 'Share' }).click();
+    await page.getByRole('heading', { name: 'Share this plan' }).waitFor();
+    await check('share');
+    await page.keyboard.press('Escape');
+    await show('Chat');
     await page.getByRole('button', { name: 'What is a hop?' }).click();
     await answers(page).filter({ hasText: 'tokens per second' }).waitFor();
     await check('chat');
+    await show('Endpoint');
+    await page.getByRole('button', { name: 'Copy the address' }).waitFor();
+    await check('endpoint');
     expect(await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth')).toBe(
       true,
     );

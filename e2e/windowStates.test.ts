@@ -6,11 +6,11 @@ import type { Browser, BrowserContextOptions, Page } from '@playwright/test';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createGateway } from '../electron/gateway/createGateway.ts';
-import type { ServingPipeline } from '../electron/gateway/memberApi.ts';
+import type { PoolState, ServingPipeline } from '../electron/gateway/memberApi.ts';
 import { serveWindow } from '../electron/gateway/memberSocket.ts';
 import { demoModel, keptLog, LOCAL_TOKEN } from '../electron/gateway/testing/demoGateway.ts';
 import { servedModels, type WholeModel } from '../electron/gateway/testing/wholeModel.ts';
-import { localMemberApi, MemberStateStore } from '../electron/gateway/window/memberState.ts';
+import { localMemberApi, MemberStateStore, type TopicSource } from '../electron/gateway/window/memberState.ts';
 import { readRendererFiles } from '../electron/gateway/window/rendererFiles.ts';
 import { WindowAccess } from '../electron/gateway/window/windowAccess.ts';
 import type { ServedModel } from '../electron/pipeline/servedModel.ts';
@@ -31,6 +31,14 @@ function slowed(model: WholeModel): ServedModel {
     },
   };
 }
+
+const aloneInNoPool: TopicSource<PoolState> = {
+  value: {
+    status: { self: { id: 'm', name: 'desk' }, pool: null, coordinator: null, epoch: null, members: [], pipelines: [] },
+    members: [],
+  },
+  onChange: () => () => {},
+};
 
 /** What the window shows beside the good case, on a gateway whose state the test turns. */
 describe.skipIf(!hasChromium)('the window', () => {
@@ -58,14 +66,15 @@ describe.skipIf(!hasChromium)('the window', () => {
       log: keptLog().log,
     });
     const files = await readRendererFiles(fileURLToPath(new URL('../dist/renderer', import.meta.url)));
-    serveWindow(app, { api: localMemberApi({ state }), files, access, localToken: LOCAL_TOKEN });
+    serveWindow(app, { api: localMemberApi({ state, pool: aloneInNoPool }), files, access, localToken: LOCAL_TOKEN });
     port = Number(new URL(await app.listen({ host: '127.0.0.1', port: wanted })).port);
   }
 
-  async function openWindow(options: BrowserContextOptions = {}, link = `/#token=${access.createToken()}`) {
+  const link = () => `/#token=${access.createToken()}`;
+  async function openWindow(options: BrowserContextOptions = {}, address = link()) {
     const context = await browser.newContext({ viewport: { width: 900, height: 600 }, ...options });
     page = await context.newPage();
-    await page.goto(`http://127.0.0.1:${port}${link}`);
+    await page.goto(`http://127.0.0.1:${port}${address}`);
   }
 
   beforeAll(async () => {
@@ -114,6 +123,7 @@ describe.skipIf(!hasChromium)('the window', () => {
   test('Stop ends an answer in the middle, also for the model', async () => {
     state.update((now) => ({ ...now, pipelines: [pipeline()] }));
     await openWindow();
+    await page.getByRole('link', { name: 'Chat' }).click();
     await page.getByRole('button', { name: 'What is a hop?' }).click();
     await page.locator('.answer[data-state=streaming]').waitFor();
     expect(model.running()).toBe(1);
@@ -128,6 +138,7 @@ describe.skipIf(!hasChromium)('the window', () => {
   test('an answer that the gateway refuses shows its line, and can be tried again', async () => {
     state.update((now) => ({ ...now, pipelines: [pipeline()] }));
     await openWindow();
+    await page.getByRole('link', { name: 'Chat' }).click();
     await page.getByLabel('Your message').fill('a hop '.repeat(3000));
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('alert').getByText('2048').waitFor();
@@ -141,11 +152,11 @@ describe.skipIf(!hasChromium)('the window', () => {
     await openWindow();
     await page.getByText('layers 0–11').waitFor();
     await app.close();
-    await page.getByText('Connection lost, trying again').waitFor();
+    await page.getByText('Connection lost, trying again').waitFor({ state: 'attached' });
     expect(await page.getByText('layers 0–11').isVisible()).toBe(true);
     state.update((now) => ({ ...now, pipelines: [{ ...pipeline(), id: 'q', lastTokensPerSecond: 12.34 }] }));
     await startGateway(port);
     await page.getByText('12.3').waitFor();
-    await page.getByText('Connected').waitFor();
+    await page.getByText('Connected').waitFor({ state: 'attached' });
   });
 });

@@ -5,6 +5,7 @@ import type {
   MemberState,
   MethodParams,
   MethodResult,
+  PoolState,
 } from '../../electron/gateway/memberApi.ts';
 import { openIpcPipe } from './ipcPipe.ts';
 import { type Connection, connectMember } from './memberClient.ts';
@@ -15,9 +16,11 @@ interface MemberStore {
   connection: Connection;
   /** The last state that arrived; kept while the connection is lost. */
   member: MemberState | null;
+  /** The same of the pool. */
+  pool: PoolState | null;
 }
 
-export const useMember = create<MemberStore>()(() => ({ connection: 'connecting', member: null }));
+export const useMember = create<MemberStore>()(() => ({ connection: 'connecting', member: null, pool: null }));
 
 let api: MemberApi | null = null;
 
@@ -32,4 +35,5 @@ export function followMember(): void {
   const openPipe = (events: PipeEvents) => (bridge ? openIpcPipe(bridge, events) : openSocketPipe(events));
   api = connectMember(openPipe, (connection) => useMember.setState({ connection }));
   api.subscribe('state', (member) => useMember.setState({ member }));
+  api.subscribe('pool', (pool) => useMember.setState({ pool }));
 }

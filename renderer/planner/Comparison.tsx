@@ -47,7 +47,7 @@ function Side({ title, question, children }: { title: string; question: Question
           </li>
         ))}
       </ul>
-      <Explanation question={question} />
+      <Explanation question={question} of={`the ${title.toLowerCase()}`} />
     </section>
   );
 }

@@ -2,11 +2,11 @@ import { answerTo } from './scenario/answer.ts';
 import type { Question } from './scenario/scenario.ts';
 
 /** Why the plan is as it is: one line for each decision. */
-export function Explanation({ question }: { question: Question }) {
+export function Explanation({ question, of = 'this' }: { question: Question; of?: string }) {
   const lines = answerTo(question).plan?.explain ?? [];
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled region must be reachable with the keyboard
-    <section className="explanation" aria-label="Why this plan" tabIndex={0}>
+    <section className="explanation" aria-label={`Why ${of} plan`} tabIndex={0}>
       <ol>
         {lines.map((line) => (
           <li key={line}>{line}</li>

@@ -1,7 +1,6 @@
 import { useState } from 'react';
 import { Icon } from '../controls/Icon.tsx';
 import { IconButton } from '../controls/IconButton.tsx';
-import { lineOf } from '../controls/lineOf.ts';
 import { useMember } from '../member/memberStore.ts';
 import { bringPool } from './bringPool.ts';
 import { addMember, arrangeRoom, compare, redoChange, undoChange, usePlayground } from './playgroundStore.ts';
@@ -12,10 +11,9 @@ export function Toolbar() {
   const canUndo = usePlayground(({ history }) => history.past.length > 0);
   const canRedo = usePlayground(({ history }) => history.future.length > 0);
   const comparing = usePlayground(({ compared }) => compared !== null);
-  const connected = useMember(({ connection }) => connection === 'open');
+  const hasPool = useMember(({ pool }) => pool !== null);
   const [sharing, setSharing] = useState(false);
   const problem = usePlayground((store) => store.problem);
-  const bring = () => bringPool().catch((cause: unknown) => usePlayground.setState({ problem: lineOf(cause) }));
   return (
     <>
       {problem !== null && (
@@ -28,7 +26,7 @@ export function Toolbar() {
       <button type="button" className="quiet-button" onClick={addMember}>
         <Icon name="plus" /> Add a member
       </button>
-      <button type="button" className="quiet-button" disabled={!connected} onClick={bring}>
+      <button type="button" className="quiet-button" disabled={!hasPool} onClick={bringPool}>
         Use the pool
       </button>
       <button type="button" className="quiet-button" onClick={arrangeRoom}>

@@ -1,10 +1,11 @@
-import { callMember } from '../member/memberStore.ts';
+import { useMember } from '../member/memberStore.ts';
 import { open, usePlayground } from './playgroundStore.ts';
 import { roomOfPool } from './scenario/roomOfPool.ts';
 
 /** Puts the members of this pool on the table, as they are now; undo brings the room before it back. */
-export async function bringPool(): Promise<void> {
-  const members = await callMember('members', {});
+export function bringPool(): void {
+  const { pool } = useMember.getState();
+  if (pool === null) return;
   const { question } = usePlayground.getState().history.present;
-  open({ question: { ...question, ...roomOfPool(members) }, positions: {} });
+  open({ question: { ...question, ...roomOfPool(pool.members) }, positions: {} });
 }

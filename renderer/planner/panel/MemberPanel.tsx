@@ -1,5 +1,6 @@
+import { type Backend, backends } from '../../../electron/planner/backend.ts';
 import { formatBytes } from '../../../electron/planner/formatBytes.ts';
-import { type Backend, backends, deviceClassOf } from '../../../electron/planner/member.ts';
+import { deviceClassOf } from '../../../electron/planner/member.ts';
 import { IconButton } from '../../controls/IconButton.tsx';
 import { RangeField } from '../../controls/RangeField.tsx';
 import { MOST_SLIDER_GB } from '../graph/sliderRange.ts';

@@ -16,6 +16,7 @@ const member = (id: string, changes: Partial<PoolMemberDetail> = {}): PoolMember
   reject: null,
   admin: false,
   leads: false,
+  pinned: false,
   paused: [],
   link: null,
   ...changes,

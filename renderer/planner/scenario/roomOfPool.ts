@@ -1,5 +1,5 @@
 import type { PoolDevice, PoolMemberDetail } from '../../../electron/gateway/memberApi.ts';
-import { backendOf } from '../../../electron/planner/backendOf.ts';
+import { backendOrCpu } from '../../../electron/planner/backend.ts';
 import type { Link } from '../../../electron/planner/planOptions.ts';
 import { IMAGINED_BUILD, type Question, type RoomMember } from './scenario.ts';
 
@@ -29,7 +29,7 @@ function roomMember({ id, name, state, shareBytes, devices, build, paused }: Poo
     name,
     real: true,
     included: state === 'alive' && paused.length === 0,
-    backend: device === undefined ? 'Cpu' : backendOf(device.backend),
+    backend: device === undefined ? 'Cpu' : backendOrCpu(device.backend),
     memoryBytes: Math.max(shareBytes, LEAST_BYTES),
     hostMemoryBytes: 0,
     bandwidth: device?.bandwidth ?? null,

@@ -1,4 +1,4 @@
-import type { Backend } from '../../../electron/planner/member.ts';
+import type { Backend } from '../../../electron/planner/backend.ts';
 import type { Force, KvType, Link, PlainRam, Policy } from '../../../electron/planner/planOptions.ts';
 import type { ModelChoice } from './modelChoice.ts';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { backends, reachabilities } from '../../../electron/planner/member.ts';
+import { backends } from '../../../electron/planner/backend.ts';
+import { reachabilities } from '../../../electron/planner/member.ts';
 import { forces, kvTypes, plainRamChoices, policies } from '../../../electron/planner/planOptions.ts';
 import type { Scenario } from './scenario.ts';
 
