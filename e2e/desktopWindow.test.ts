@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)('the desktop app', () => {
       await import(path('../dist/electron/main.js'));
       const page = await shown();
       await page.getByText('No model is serving yet').waitFor();
-      await page.getByText(hostname(), { exact: true }).waitFor();
+      await page.getByText(hostname(), { exact: true }).first().waitFor();
       await page.close();
     } finally {
       app.quit();

@@ -174,7 +174,7 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
     await page.getByText('Predicted:').waitFor();
     await check('planner');
     await page.getByRole('button', { name: 'Compare' }).click();
-    await page.getByRole('region', { name: 'Kept plan' }).waitFor();
+    await page.getByRole('region', { name: 'Kept plan', exact: true }).waitFor();
     await check('compare');
     await page.getByRole('button', { name: 'Share' }).click();
     await page.getByRole('heading', { name: 'Share this plan' }).waitFor();

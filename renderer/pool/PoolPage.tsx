@@ -1,26 +1,146 @@
+import { useState } from 'react';
+import type { PoolState } from '../../electron/gateway/memberApi.ts';
 import { Empty } from '../controls/Empty.tsx';
-import { useMember } from '../member/memberStore.ts';
+import { lineOf } from '../controls/lineOf.ts';
+import { callMember, useMember } from '../member/memberStore.ts';
 import { Placement } from '../placement/Placement.tsx';
 import { Page } from '../shell/Page.tsx';
+import { MemberCard } from './MemberCard.tsx';
+import { type PoolDialog, PoolDialogs } from './PoolDialogs.tsx';
+import './Pool.css';
 
-/** What serves, and where. */
+/** The machines of the pool, and what they serve. */
 export function PoolPage() {
-  const view = useMember(({ member }) => {
-    if (member === null) return 'connecting';
-    return member.pipelines.length === 0 ? 'idle' : 'serving';
-  });
+  const pool = useMember((store) => store.pool);
+  const [dialog, setDialog] = useState<PoolDialog | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const perform = (work: Promise<unknown>) => {
+    setProblem(null);
+    work.catch((cause: unknown) => setProblem(lineOf(cause)));
+  };
   return (
-    <Page title="Pool">
-      {view === 'serving' && <Placement />}
-      {view === 'connecting' && <p className="quiet">Waiting for the member on this machine …</p>}
-      {view === 'idle' && (
-        <Empty icon="pool" title="No model is serving yet">
-          <p>Serve a model on this machine and on its neighbours; its layers and a chat will appear here.</p>
-          <p>
-            To try it now with the small model that comes along, run <code>npm run demo</code> in the folder of Roomful.
-          </p>
-        </Empty>
+    <Page
+      title={pool?.status.pool?.name ?? 'Pool'}
+      actions={pool !== null && <PoolActions pool={pool} onAsk={setDialog} perform={perform} />}
+    >
+      {problem !== null && (
+        <p className="notice" data-tone="problem" role="alert">
+          {problem}
+        </p>
       )}
+      {pool === null ? (
+        <p className="quiet">Waiting for the member on this machine …</p>
+      ) : (
+        <>
+          {pool.status.pool === null && <NoPool onAsk={setDialog} />}
+          <Members pool={pool} onAsk={setDialog} perform={perform} />
+        </>
+      )}
+      <Serving />
+      {dialog !== null && <PoolDialogs dialog={dialog} onClose={() => setDialog(null)} />}
     </Page>
+  );
+}
+
+interface PartProps {
+  pool: PoolState;
+  onAsk: (dialog: PoolDialog) => void;
+  perform: (work: Promise<unknown>) => void;
+}
+
+function PoolActions({ pool, onAsk, perform }: PartProps) {
+  const own = pool.members.find(({ self }) => self);
+  const paused = own?.paused.includes('owner') ?? false;
+  const place = pool.status.pool;
+  return (
+    <>
+      <button
+        type="button"
+        className="quiet-button"
+        aria-pressed={paused}
+        onClick={() => perform(callMember(paused ? 'resume' : 'pause', {}))}
+      >
+        {paused ? 'Share again' : 'Pause sharing here'}
+      </button>
+      {place !== null && (
+        <>
+          {own?.admin && (
+            <button
+              type="button"
+              className="quiet-button"
+              onClick={() => onAsk({ kind: 'renamePool', name: place.name })}
+            >
+              Rename the pool
+            </button>
+          )}
+          <button type="button" className="quiet-button" onClick={() => onAsk({ kind: 'leave', pool: place.name })}>
+            Leave
+          </button>
+          {own?.admin && (
+            <button type="button" className="button" onClick={() => onAsk({ kind: 'invite' })}>
+              Invite
+            </button>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function NoPool({ onAsk }: { onAsk: (dialog: PoolDialog) => void }) {
+  return (
+    <section className="card no-pool" aria-label="No pool yet">
+      <div>
+        <h2>Bring the machines of this room together</h2>
+        <p className="quiet">
+          A pool lets several machines serve one model that none of them could hold alone. Create one here and invite
+          the others, or join with a token that somebody gave you.
+        </p>
+      </div>
+      <div className="row">
+        <button type="button" className="button" onClick={() => onAsk({ kind: 'create' })}>
+          Create a pool
+        </button>
+        <button type="button" className="quiet-button no-pool-join" onClick={() => onAsk({ kind: 'join' })}>
+          Join with a token
+        </button>
+      </div>
+    </section>
+  );
+}
+
+function Members({ pool, onAsk, perform }: PartProps) {
+  const admin = pool.members.some(({ self, admin: is }) => self && is);
+  return (
+    <section aria-label="Members">
+      <ul className="member-cards">
+        {pool.members.map((member) => (
+          <li key={member.id}>
+            <MemberCard
+              member={member}
+              pipelines={pool.status.pipelines}
+              admin={admin}
+              onAsk={onAsk}
+              onPin={(pinned) => perform(callMember(pinned ? 'pin' : 'unpin', {}))}
+            />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Serving() {
+  const serves = useMember(({ member }) => (member?.pipelines.length ?? 0) > 0);
+  if (serves) return <Placement />;
+  return (
+    <section className="card" aria-label="Serving">
+      <Empty icon="models" title="No model is serving yet">
+        <p>Serve a model on this machine and on its neighbours; its layers will appear here.</p>
+        <p>
+          To try it now with the small model that comes along, run <code>npm run demo</code> in the folder of Roomful.
+        </p>
+      </Empty>
+    </section>
   );
 }

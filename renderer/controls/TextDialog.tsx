@@ -1,0 +1,61 @@
+import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { Dialog } from './Dialog.tsx';
+import { lineOf } from './lineOf.ts';
+
+interface TextDialogProps {
+  title: string;
+  label: string;
+  initial: string;
+  /** On the button: `Rename`. */
+  action: string;
+  /** Long texts, such as a token, get several lines. */
+  lines?: number;
+  children?: ReactNode;
+  onSubmit: (text: string) => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** Asks for one text and does something with it; stays open with the reason where that fails. */
+export function TextDialog({ title, label, initial, action, lines = 1, children, onSubmit, onClose }: TextDialogProps) {
+  const field = useId();
+  const [text, setText] = useState(initial);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim() === '' || busy) return;
+    setBusy(true);
+    setProblem(null);
+    onSubmit(text.trim()).then(onClose, (cause: unknown) => {
+      setBusy(false);
+      setProblem(lineOf(cause));
+    });
+  };
+  const shared = { id: field, className: 'text-input', value: text };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {children !== undefined && <div className="quiet">{children}</div>}
+      <form onSubmit={submit} className="dialog-form">
+        <label htmlFor={field}>{label}</label>
+        {lines === 1 ? (
+          <input {...shared} maxLength={200} onChange={(event) => setText(event.target.value)} />
+        ) : (
+          <textarea {...shared} rows={lines} onChange={(event) => setText(event.target.value)} />
+        )}
+        {problem !== null && (
+          <p className="notice" data-tone="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <div className="dialog-actions">
+          <button type="button" className="quiet-button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button" disabled={busy || text.trim() === ''}>
+            {busy ? 'A moment …' : action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

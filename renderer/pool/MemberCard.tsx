@@ -1,0 +1,105 @@
+import type { PoolMemberDetail, ServingPipeline } from '../../electron/gateway/memberApi.ts';
+import { formatBytes } from '../../electron/planner/formatBytes.ts';
+import { formatMs } from '../controls/formatMs.ts';
+import { deviceLine, servedBytes, stateOf } from './memberFacts.ts';
+import type { PoolDialog } from './PoolDialogs.tsx';
+
+interface MemberCardProps {
+  member: PoolMemberDetail;
+  pipelines: readonly ServingPipeline[];
+  /** Whether this machine may invite and remove. */
+  admin: boolean;
+  onAsk: (dialog: PoolDialog) => void;
+  onPin: (pinned: boolean) => void;
+}
+
+/** One machine of the pool: what it is, what it shares, how it is. */
+export function MemberCard({ member, pipelines, admin, onAsk, onPin }: MemberCardProps) {
+  const { name, self, leads, link, shareBytes } = member;
+  const { text, tone, reason } = stateOf(member);
+  const device = deviceLine(member);
+  return (
+    <article className="card member-card" aria-label={name} data-state={member.state}>
+      <div className="member-card-head">
+        <h2 title={name}>{name}</h2>
+        <span className="badge" data-tone={tone}>
+          {text}
+        </span>
+      </div>
+      <p className="quiet small member-card-device" title={device}>
+        {device === '' ? 'Its devices are not known yet' : device}
+      </p>
+      <ShareBar total={shareBytes} used={servedBytes(name, pipelines)} />
+      <p className="quiet small number">
+        {link === null
+          ? self
+            ? 'No network in between'
+            : 'Its network is being measured'
+          : `${formatMs(link.rttMs)} away · ${formatBytes(link.bytesPerSecond)}/s`}
+      </p>
+      {(self || leads || member.admin || member.pinned) && (
+        <p className="row member-card-badges">
+          {self && <span className="badge">this machine</span>}
+          {leads && (
+            <span className="badge" data-tone="accent">
+              leads
+            </span>
+          )}
+          {member.admin && <span className="badge">admin</span>}
+          {member.pinned && <span className="badge">pinned</span>}
+        </p>
+      )}
+      {reason !== null && (
+        <p className="notice small" data-tone={tone}>
+          {reason}
+        </p>
+      )}
+      <div className="row member-card-actions">
+        {self && (
+          <>
+            <button type="button" className="quiet-button" onClick={() => onAsk({ kind: 'rename', name })}>
+              Rename
+            </button>
+            <button
+              type="button"
+              className="quiet-button"
+              aria-pressed={member.pinned}
+              title="Comes first in the next election"
+              onClick={() => onPin(!member.pinned)}
+            >
+              Pin as leader
+            </button>
+          </>
+        )}
+        {!self && admin && (
+          <>
+            {!member.admin && (
+              <button type="button" className="quiet-button" onClick={() => onAsk({ kind: 'promote', member })}>
+                Make admin
+              </button>
+            )}
+            <button type="button" className="quiet-button danger" onClick={() => onAsk({ kind: 'remove', member })}>
+              Remove
+            </button>
+          </>
+        )}
+      </div>
+    </article>
+  );
+}
+
+function ShareBar({ total, used }: { total: number; used: number }) {
+  const free = Math.max(0, total - used);
+  const share = total <= 0 ? 0 : Math.min(100, (used / total) * 100);
+  return (
+    <div className="share">
+      <div className="share-bar" aria-hidden="true">
+        <span style={{ width: `${share.toFixed(1)}%` }} />
+      </div>
+      <p className="small number">
+        {used > 0 && `${formatBytes(used)} in models · `}
+        {formatBytes(free)} free
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import type { PoolMemberDetail } from '../../electron/gateway/memberApi.ts';
+import { servedBytes, stateOf } from './memberFacts.ts';
+
+const member: PoolMemberDetail = {
+  id: 'a',
+  name: 'desk',
+  state: 'alive',
+  self: false,
+  address: null,
+  shareBytes: 1,
+  devices: [],
+  build: null,
+  reject: null,
+  admin: false,
+  leads: false,
+  pinned: false,
+  paused: [],
+  link: null,
+};
+
+test.each([
+  [{}, 'ready', null],
+  [{ state: 'lost', paused: ['owner'] }, 'lost', 'Wake it'],
+  [{ state: 'suspect' }, 'silent', 'moment'],
+  [{ reject: { kind: 'BuildMismatch', expected: 'aaa', found: 'bbb' } }, 'left out', 'llama.cpp bbb'],
+  [{ reject: { kind: 'WireMismatch', expected: 3, found: 2 } }, 'left out', 'version 2'],
+  [{ paused: ['battery', 'heat'] }, 'paused', 'it runs on its battery and it is hot'],
+  [{ paused: ['owner'], self: true }, 'paused', 'you paused it'],
+] as const)('%j is %s', (changes, text, reason) => {
+  const state = stateOf({ ...member, ...changes, paused: [...('paused' in changes ? changes.paused : [])] });
+  expect(state.text).toBe(text);
+  if (reason === null) expect(state.reason).toBeNull();
+  else expect(state.reason).toContain(reason);
+});
+
+test('the bytes of all stages of a member are added up', () => {
+  const stage = (name: string, bytes: number) => ({ member: name, startLayer: 0, endLayer: 1, bytes });
+  const pipeline = { id: 'p', modelId: 'm', hops: 0, lastTokensPerSecond: null };
+  const pipelines = [
+    { ...pipeline, placement: [stage('desk', 3), stage('lap', 5)] },
+    { ...pipeline, placement: [stage('desk', 4)] },
+  ];
+  expect(servedBytes('desk', pipelines)).toBe(7);
+});

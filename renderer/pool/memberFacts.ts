@@ -1,0 +1,52 @@
+import type { PoolMemberDetail, ServingPipeline } from '../../electron/gateway/memberApi.ts';
+
+export interface MemberState {
+  text: string;
+  tone: 'good' | 'warn' | 'problem' | 'quiet';
+  /** Why, and what to do about it; null where there is nothing to say. */
+  reason: string | null;
+}
+
+const pauses: Record<string, string> = {
+  owner: 'its owner paused it',
+  battery: 'it runs on its battery',
+  heat: 'it is hot',
+  gpu: 'its graphics card is wanted by another program',
+};
+
+/** How a member is, in words. What keeps it out comes before what pauses it. */
+export function stateOf({ state, reject, paused, self }: PoolMemberDetail): MemberState {
+  if (state === 'lost') {
+    return { text: 'lost', tone: 'problem', reason: 'It has not been heard of. Wake it, or look at its network.' };
+  }
+  if (state === 'suspect') return { text: 'silent', tone: 'warn', reason: 'Nothing was heard of it for a moment.' };
+  if (state === 'left') return { text: 'left', tone: 'quiet', reason: null };
+  if (reject?.kind === 'BuildMismatch') {
+    const reason = `It runs llama.cpp ${reject.found.slice(0, 10)}, the pool runs ${reject.expected.slice(0, 10)}. Update Roomful there.`;
+    return { text: 'left out', tone: 'problem', reason };
+  }
+  if (reject?.kind === 'WireMismatch') {
+    const reason = `It speaks version ${reject.found} of Roomful's protocol, the pool version ${reject.expected}. Update the older one.`;
+    return { text: 'left out', tone: 'problem', reason };
+  }
+  if (paused.length > 0) {
+    const why = paused.map((each) => pauses[each] ?? each).join(' and ');
+    return { text: 'paused', tone: 'warn', reason: `It shares nothing now: ${self ? 'you paused it' : why}.` };
+  }
+  return { text: 'ready', tone: 'good', reason: null };
+}
+
+/** Bytes that models take on a member, of what is planned. */
+export function servedBytes(name: string, pipelines: readonly ServingPipeline[]): number {
+  return pipelines
+    .flatMap(({ placement }) => placement)
+    .filter((stage) => stage.member === name)
+    .reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** The devices that share, for people: `RTX 4090 · CUDA`. */
+export function deviceLine({ devices }: PoolMemberDetail): string {
+  const sharing = devices.filter(({ shares }) => shares);
+  const shown = sharing.length > 0 ? sharing : devices.slice(0, 1);
+  return shown.map(({ description, name, backend }) => `${description || name} · ${backend}`).join(', ');
+}
