@@ -35,7 +35,7 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(link);
-    await page.getByRole('heading', { name: 'Pool' }).waitFor();
+    await page.getByText('Connected', { exact: true }).waitFor();
     expect(page.url()).toBe(`${origin}/`);
     signedIn = await context.storageState();
     await context.close();
