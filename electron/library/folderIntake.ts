@@ -63,8 +63,8 @@ export class FolderIntake {
       this.#refused.delete(path);
     } catch (cause) {
       if (!(cause instanceof GgufError || cause instanceof LibraryError)) throw cause;
-      // Other files of its set, or the rest of it, may still come.
-      const mayHeal = ['MissingShard', 'ShardsDiffer', 'Truncated', 'FileChanged'].includes(cause.code);
+      // Other files of its set, or the rest of it, may still come; the model that it is a copy of may go.
+      const mayHeal = ['MissingShard', 'ShardsDiffer', 'Truncated', 'FileChanged', 'Copy'].includes(cause.code);
       this.#refused.set(path, { mark, problem: cause.message, mayHeal });
     }
   }

@@ -10,7 +10,9 @@ export type LibraryErrorCode =
   | 'Refused'
   | 'Unreachable'
   | 'DownloadFailed'
-  | 'Cancelled';
+  | 'Copy'
+  | 'Busy'
+  | 'Stopped';
 
 /** A refusal of the library; the message is one plain line that says what to do. */
 export class LibraryError extends Error {

@@ -6,7 +6,7 @@ export interface LibraryState {
   folders: WatchedFolder[];
   /** Files in watched folders that are no models, and why. */
   skipped: { path: string; problem: string }[];
-  /** Those that run, have stopped or have failed; one that is done is a model. */
+  /** Newest first. One that has stopped goes on where it was when it is asked for again. */
   downloads: LibraryDownload[];
 }
 
@@ -46,6 +46,20 @@ export interface LibraryModel {
   hashed: boolean;
   /** How far hashing is, 0 to 1; null while it does not run. */
   hashing: number | null;
+  /** The same of a verification that was asked for. */
+  verifying: number | null;
+  /** What the last verification since the start found. */
+  verified: Verification | null;
+}
+
+export interface Verification {
+  at: number;
+  /** Whether there was something to compare with: hashes of the import, or those that the hub publishes. */
+  compared: boolean;
+  /** Names of tensors, and paths of files, that are not what they were; empty where all is well. */
+  damaged: string[];
+  /** Why it did not come to an end; null where it did. */
+  problem: string | null;
 }
 
 /** Named by someone, found in a watched folder, or fetched by the library itself. */
@@ -59,12 +73,14 @@ export interface LibraryDownload {
   id: string;
   /** As it was asked for. */
   reference: string;
-  state: 'resolving' | 'running' | 'checking' | 'stopped' | 'failed';
+  state: 'resolving' | 'running' | 'checking' | 'done' | 'stopped' | 'failed';
   /** Null before the hub has said. */
   totalBytes: number | null;
   bytes: number;
   bytesPerSecond: number;
   secondsLeft: number | null;
-  /** One plain line where it has stopped or failed. */
+  /** One plain line where it has failed. */
   problem: string | null;
+  /** Content id, once it is in the library. */
+  model: string | null;
 }

@@ -4,10 +4,10 @@ import type { ModelSource } from '../gguf/openModel.ts';
 import { FolderIntake } from './folderIntake.ts';
 import { LibraryError } from './libraryError.ts';
 import { LibraryFile } from './libraryFile.ts';
-import type { LibraryModel, LibraryState, WatchedFolder } from './libraryState.ts';
+import type { LibraryModel, LibraryState, Verification, WatchedFolder } from './libraryState.ts';
 import { modelCalled } from './modelCalled.ts';
 import type { ModelHashes } from './modelHashes.ts';
-import { ModelShelf, type PutOptions, type Verified } from './modelShelf.ts';
+import { ModelShelf, type PutOptions } from './modelShelf.ts';
 import type { FolderScan } from './scanFolder.ts';
 import { WatchFolders } from './watchFolders.ts';
 
@@ -53,7 +53,11 @@ export class ModelLibrary {
     });
     this.#intake = new FolderIntake({
       isKnown: (path) => this.#ignored.has(path) || this.#shelf.models().some((model) => holds(model, path)),
-      take: (path) => this.#shelf.put(path, { origin: 'folder' }),
+      take: async (path) => {
+        const { name, files } = await this.#shelf.put(path, { origin: 'folder' });
+        if (!files.includes(path))
+          throw new LibraryError('Copy', `${path} is a copy of ${name}, which is ${files[0]}.`);
+      },
       now: () => Date.now(),
     });
     this.#watch = new WatchFolders({ folders: () => this.#watched(), onLook: (found) => this.#look(found) });
@@ -118,8 +122,8 @@ export class ModelLibrary {
   }
 
   /** Reads a model from end to end and compares it with the hashes of its import and with those of the hub. */
-  verify(id: string, run: { signal: AbortSignal; onProgress?: (bytes: number) => void }): Promise<Verified> {
-    return this.#shelf.verify(id, run);
+  verify(id: string, signal: AbortSignal): Promise<Verification> {
+    return this.#shelf.verify(id, signal);
   }
 
   /** Takes a model out. Its files are deleted where it was downloaded, or as `deleteFiles` says; answers those. */

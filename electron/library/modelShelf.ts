@@ -6,8 +6,11 @@ import { type FileMark, markFile, markFiles, sameBytes } from './fileMark.ts';
 import { HashQueue, type HashRun } from './hashQueue.ts';
 import { LibraryError } from './libraryError.ts';
 import type { LibraryEntry, LibraryFile } from './libraryFile.ts';
-import type { LibraryModel, ModelOrigin, ModelState } from './libraryState.ts';
+import type { LibraryModel, ModelOrigin, ModelState, Verification } from './libraryState.ts';
 import { differences, hashModel, type ModelHashes } from './modelHashes.ts';
+
+/** Of one core, for a verification that somebody asked for. */
+const VERIFY_SHARE = 0.9;
 
 export interface ModelShelfOptions {
   file: Pick<LibraryFile, 'readHashes' | 'writeHashes' | 'dropHashes'>;
@@ -25,14 +28,8 @@ export interface PutOptions {
   from?: string;
   /** SHA-256 of its files as the hub publishes them, in the order of the set. */
   published?: string[] | null;
-}
-
-/** What `verify` found. */
-export interface Verified {
-  /** Whether there was something to compare with: hashes of the import, or those that the hub publishes. */
-  compared: boolean;
-  /** Names of tensors, and paths of files, that are not what they were. */
-  damaged: string[];
+  /** Made of these very bytes already. */
+  hashes?: ModelHashes;
 }
 
 /** What is known of a model besides what is kept. */
@@ -41,6 +38,8 @@ interface Held {
   state: ModelState;
   problem: string | null;
   hashing: number | null;
+  verifying: number | null;
+  verified: Verification | null;
 }
 
 /** The models of the library by content id: whether their files are as they were, and the hashes of what they hold. */
@@ -72,7 +71,7 @@ export class ModelShelf {
    * Takes a model in, given its file or any file of its set. A copy of a model that is here already changes nothing as
    * long as the first one is there.
    */
-  async put(path: string, { origin, from, published }: PutOptions): Promise<LibraryModel> {
+  async put(path: string, { origin, from, published, hashes }: PutOptions): Promise<LibraryModel> {
     const source = await openModel(path);
     const marks = await marksOf(source);
     const id = modelFingerprint(source);
@@ -93,10 +92,11 @@ export class ModelShelf {
       from: from ?? before?.entry.from ?? null,
       published: published ?? (isSame ? before.entry.published : null),
       addedAt: before?.entry.addedAt ?? Date.now(),
-      hashed: isSame && before.entry.hashed,
+      hashed: hashes?.model === id || (isSame && before.entry.hashed),
     };
     // It begins a life of its own: what was known of other bytes does not count against it.
-    if (!isSame) await this.#forgetHashes(id);
+    if (!isSame || hashes !== undefined) await this.#forgetHashes(id);
+    if (hashes?.model === id) await this.#options.file.writeHashes(hashes);
     const held = heldOf(entry);
     this.#models.set(id, held);
     await this.#changed();
@@ -127,13 +127,34 @@ export class ModelShelf {
     return kept ?? this.#hashes.now(id, signal);
   }
 
-  /** Reads a model from end to end and compares. */
-  async verify(id: string, run: { signal: AbortSignal; onProgress?: (bytes: number) => void }): Promise<Verified> {
-    const source = await this.open(id);
-    const { published, files } = this.#held(id).entry;
-    const kept = await this.#options.file.readHashes(id);
-    const damaged = await this.#learn(id, files, kept, await hashModel(source, run));
-    return { compared: kept !== null || published !== null, damaged };
+  /** Reads a model from end to end and compares it with what is known of it; the model shows how far that is. */
+  async verify(id: string, signal: AbortSignal): Promise<Verification> {
+    const held = this.#held(id);
+    if (held.verifying !== null) throw new LibraryError('Busy', `${held.entry.name} is being verified already.`);
+    held.verifying = 0;
+    this.#options.onChange();
+    let outcome: Verification = { at: 0, compared: false, damaged: [], problem: null };
+    try {
+      const source = await this.open(id);
+      const { published, files } = held.entry;
+      const kept = await this.#options.file.readHashes(id);
+      const total = totalBytes(source.files);
+      const onProgress = (bytes: number): void => {
+        held.verifying = bytes / total;
+        this.#options.onChange();
+      };
+      const found = await hashModel(source, { signal, onProgress, share: () => VERIFY_SHARE });
+      const damaged = await this.#learn(id, files, kept, found);
+      outcome = { ...outcome, compared: kept !== null || published !== null, damaged };
+      return outcome;
+    } catch (cause) {
+      outcome = { ...outcome, problem: cause instanceof Error ? cause.message : String(cause) };
+      throw cause;
+    } finally {
+      held.verifying = null;
+      held.verified = { ...outcome, at: Date.now() };
+      this.#options.onChange();
+    }
   }
 
   async drop(id: string): Promise<void> {
@@ -199,7 +220,7 @@ export class ModelShelf {
     const source = await this.open(id);
     const held = this.#held(id);
     const { files } = held.entry;
-    const total = source.files.reduce((sum, { bytes }) => sum + bytes, 0);
+    const total = totalBytes(source.files);
     const onProgress = (bytes: number): void => {
       held.hashing = bytes / total;
       this.#options.onChange();
@@ -252,7 +273,11 @@ export class ModelShelf {
 }
 
 function heldOf(entry: LibraryEntry): Held {
-  return { entry, state: 'ready', problem: null, hashing: null };
+  return { entry, state: 'ready', problem: null, hashing: null, verifying: null, verified: null };
+}
+
+function totalBytes(files: readonly { bytes: number }[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 function firstPath({ files }: LibraryEntry): string {
@@ -284,8 +309,7 @@ function aboutModel(
   return { id, name: modelId(summary), ...about };
 }
 
-function shown({ entry, state, problem, hashing }: Held): LibraryModel {
+function shown({ entry, ...held }: Held): LibraryModel {
   const { files, published: _, ...rest } = entry;
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  return { ...rest, bytes, files: files.map(({ path }) => path), state, problem, hashing };
+  return { ...rest, ...held, bytes: totalBytes(files), files: files.map(({ path }) => path) };
 }

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { formatBytes } from '../../planner/formatBytes.ts';
+import { readPrivateFile, writePrivateFile } from '../../pool/privateFile.ts';
+import { LibraryError } from '../libraryError.ts';
+import type { RemoteFile } from './hubClient.ts';
+
+const noteSchema = z.strictObject({
+  reference: z.string().min(1),
+  /** Null before the hub has said. */
+  files: z
+    .array(z.strictObject({ name: z.string(), bytes: z.number().nullable(), tag: z.string().nullable() }))
+    .nullable(),
+});
+const NOTE = 'download.json';
+/** Stays free for everyone else. */
+const SPARE_BYTES = 256e6;
+
+/** Where the files of one download lie until they are whole: `library/incoming/KEY` of the data folder. */
+export class IncomingFolder {
+  readonly path: string;
+  readonly reference: string;
+
+  constructor(home: string, reference: string) {
+    this.reference = reference;
+    this.path = join(home, 'library', 'incoming', keyOf(reference));
+  }
+
+  /** The downloads that earlier runs have left unfinished. */
+  static async leftIn(home: string): Promise<{ reference: string; totalBytes: number | null; bytes: number }[]> {
+    const root = join(home, 'library', 'incoming');
+    const left = [];
+    for (const key of await readdir(root).catch(() => [])) {
+      const note = await readNote(join(root, key));
+      if (note === null || keyOf(note.reference) !== key) continue;
+      const folder = new IncomingFolder(home, note.reference);
+      const sizes = note.files?.map(({ bytes }) => bytes) ?? [null];
+      left.push({ reference: note.reference, totalBytes: sum(sizes), bytes: await folder.bytesOnDisk() });
+    }
+    return left;
+  }
+
+  /** Makes the folder; what an earlier run left stays where the files are the same as then. */
+  async prepare(files: readonly RemoteFile[]): Promise<void> {
+    const known = files.map(({ name, bytes, tag }) => ({ name, bytes, tag }));
+    const before = await readNote(this.path);
+    if (before?.files && JSON.stringify(before.files) !== JSON.stringify(known)) await this.discard();
+    await mkdir(this.path, { recursive: true, mode: 0o700 });
+    await writePrivateFile(join(this.path, NOTE), JSON.stringify({ reference: this.reference, files: known }));
+  }
+
+  /** Throws LibraryError('NoSpace') where the rest of the files has no room on a disk with so many bytes free. */
+  async checkSpace(files: readonly RemoteFile[], freeBytes: number): Promise<void> {
+    const total = sum(files.map(({ bytes }) => bytes));
+    if (total === null) return;
+    const missing = total - (await this.bytesOnDisk());
+    if (missing + SPARE_BYTES <= freeBytes) return;
+    throw new LibraryError(
+      'NoSpace',
+      `${this.reference} takes ${formatBytes(total)}, ${formatBytes(missing)} are missing, but only ${formatBytes(freeBytes)} are free at ${this.path}. Free some space and ask again.`,
+    );
+  }
+
+  /** Bytes that have arrived, as far as the disk tells. */
+  async bytesOnDisk(): Promise<number> {
+    let bytes = 0;
+    for (const name of await readdir(this.path).catch(() => [])) {
+      if (name === NOTE) continue;
+      const { size, blocks } = await stat(join(this.path, name));
+      // Parts are written far apart; holes between them are no bytes. Windows has no blocks.
+      bytes += blocks > 0 ? Math.min(size, blocks * 512) : process.platform === 'win32' ? size : 0;
+    }
+    return bytes;
+  }
+
+  async discard(): Promise<void> {
+    await rm(this.path, { recursive: true, force: true });
+  }
+}
+
+function keyOf(reference: string): string {
+  return createHash('sha256').update(reference).digest('hex').slice(0, 16);
+}
+
+async function readNote(folder: string): Promise<z.infer<typeof noteSchema> | null> {
+  try {
+    return noteSchema.safeParse(JSON.parse((await readPrivateFile(join(folder, NOTE))) ?? '')).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Null where one of them is. */
+export function sum(sizes: readonly (number | null)[]): number | null {
+  let total = 0;
+  for (const size of sizes) {
+    if (size === null) return null;
+    total += size;
+  }
+  return total;
+}
