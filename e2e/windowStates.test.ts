@@ -53,6 +53,12 @@ describe.skipIf(!hasChromium)('the window', () => {
   const pipeline = (): ServingPipeline => ({
     id: 'p',
     modelId: model.id,
+    aliases: [],
+    state: 'serving' as const,
+    fraction: 0,
+    reason: null,
+    driver: { id: 'm', name: 'desk' },
+    contextLength: 4096,
     placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 5_700_000 }],
     hops: 0,
     lastTokensPerSecond: null,

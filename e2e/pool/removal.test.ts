@@ -4,6 +4,7 @@ import { modelShape } from '../../electron/gguf/modelShape.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
 import { ModelServing } from '../../electron/pipeline/modelServing.ts';
 import { servingSizes } from '../../electron/pipeline/servingSizes.ts';
+import { SharedDiskFiles } from '../../electron/pipeline/sharedDiskFiles.ts';
 import { StageService } from '../../electron/pipeline/stageService.ts';
 import { memoryToShare } from '../../electron/planner/stageBytes.ts';
 import { EpochFence } from '../../electron/pool/epochFence.ts';
@@ -95,6 +96,13 @@ beforeEach(async () => {
     build: BUILD,
     wireVersion: WIRE_VERSION,
     epoch: async () => ({ counter: 1, coordinator: ada.id }),
+    files: new SharedDiskFiles(),
+    room: {
+      members: () => [],
+      leader: () => ada.id,
+      memberAt: async () => ada.id,
+      onChange: () => () => {},
+    },
   });
   const request = {
     modelPath: demoModelPath,

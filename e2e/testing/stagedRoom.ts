@@ -1,18 +1,18 @@
 import type { Member } from '../../electron/member.ts';
 import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
-import type { ServeRequest } from '../../electron/pipeline/serveEvents.ts';
+import type { MemberPlace, ServeRequest } from '../../electron/pipeline/serveEvents.ts';
 import type { ModelShape } from '../../electron/planner/modelShape.ts';
 import { sharesOf, TestRoom } from './testRoom.ts';
 
 /** A room with a group of members for each number of stages, so that a model can be served through one after the other. */
 export class StagedRoom {
   readonly #room: TestRoom;
-  readonly #groups: ReadonlyMap<number, ServeRequest['members']>;
+  readonly #groups: ReadonlyMap<number, readonly MemberPlace[]>;
   readonly #sizes: Pick<ServeRequest, 'contextLength' | 'slots'>;
 
   private constructor(
     room: TestRoom,
-    groups: ReadonlyMap<number, ServeRequest['members']>,
+    groups: ReadonlyMap<number, readonly MemberPlace[]>,
     sizes: Pick<ServeRequest, 'contextLength' | 'slots'>,
   ) {
     this.#room = room;
@@ -29,7 +29,7 @@ export class StagedRoom {
     const largestFirst = [...stages].sort((a, b) => b - a);
     const shares = largestFirst.map((count, index) => sharesOf(shapes, count, { ...sizes, leads: index === 0 }));
     const room = await TestRoom.open(shares.flat());
-    const groups = new Map<number, ServeRequest['members']>();
+    const groups = new Map<number, readonly MemberPlace[]>();
     let first = 0;
     for (const count of largestFirst) {
       groups.set(count, room.members.slice(first, first + count));

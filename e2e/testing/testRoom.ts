@@ -7,7 +7,7 @@ import { modelShape } from '../../electron/gguf/modelShape.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
 import { type Member, startMember } from '../../electron/member.ts';
 import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
-import type { ServeRequest } from '../../electron/pipeline/serveEvents.ts';
+import type { MemberPlace, ServeRequest } from '../../electron/pipeline/serveEvents.ts';
 import type { ModelShape } from '../../electron/planner/modelShape.ts';
 import { foundPool } from '../../electron/pool/foundPool.ts';
 import type { HostLauncher } from '../../electron/stage/hostLauncher.ts';
@@ -32,7 +32,7 @@ export class TestRoom {
   /** The members that are processes of their own, in order. */
   readonly others: readonly ChildMember[];
   /** All members, the lead first, as a ServeRequest lists them. */
-  readonly members: ServeRequest['members'];
+  readonly members: readonly MemberPlace[];
   /** Data folders, the lead's first. */
   readonly homes: readonly string[];
   readonly #close: () => Promise<void>;
@@ -86,7 +86,7 @@ export class TestRoom {
   }
 
   /** Serves a model with the lead as its coordinator, over all members or those that are named. */
-  serve(request: Omit<ServeRequest, 'members'> & Partial<ServeRequest>): Promise<ServingModel> {
+  serve(request: ServeRequest): Promise<ServingModel> {
     return this.lead.models.serve({ members: this.members, ...request }, () => {}, new AbortController().signal);
   }
 

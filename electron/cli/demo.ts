@@ -5,16 +5,15 @@ import { Command } from 'commander';
 import { modelShape } from '../gguf/modelShape.ts';
 import { openModel } from '../gguf/openModel.ts';
 import type { ServeEvent } from '../pipeline/serveEvents.ts';
-import { formatBytes } from '../planner/formatBytes.ts';
 import type { PlacedStage } from '../planner/placedStage.ts';
 import { type ChildMember, startChildMember } from './childMember.ts';
 import { createDemoHome } from './demoHome.ts';
 import { type DemoOptions, parseMaxTokens, parseMembers, parseTemperature } from './demoOptions.ts';
 import { demoShares } from './demoShares.ts';
 import { exitWithParent } from './exitWithParent.ts';
+import { placementTable } from './placementTable.ts';
 import { serveModel } from './serveModel.ts';
 import { type ChatAnswer, streamChat } from './streamChat.ts';
-import { textTable } from './textTable.ts';
 
 const NAMES = ['ada', 'bob', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hal', 'ivy', 'jon', 'kim', 'lea'];
 
@@ -146,21 +145,6 @@ async function comeUp(events: AsyncIterable<ServeEvent>, say: (line: string) => 
     }
   }
   throw new Error('The member that was to serve the model is gone.');
-}
-
-function placementTable(placement: PlacedStage[]): string {
-  const rows = placement.map(({ member, startLayer, endLayer, bytes }, index) => [
-    member,
-    endLayer - startLayer === 1 ? `${startLayer}` : `${startLayer} to ${endLayer - 1}`,
-    formatBytes(bytes),
-    index === 0 ? '' : '1',
-  ]);
-  const bytes = placement.reduce((sum, stage) => sum + stage.bytes, 0);
-  const layers = placement.reduce((sum, stage) => sum + stage.endLayer - stage.startLayer, 0);
-  return textTable(
-    ['member', 'layers', 'bytes', 'hops'],
-    [...rows, ['together', `${layers}`, formatBytes(bytes), `${placement.length - 1}`]],
-  );
 }
 
 function summary({ placement, hops }: Serving, { text, tokens, tokensPerSecond }: ChatAnswer, endpoint: string) {

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { demoCommand } from './demo.ts';
 import { planCommand } from './plan.ts';
 import { poolCommands } from './poolCommands.ts';
+import { serveCommands } from './serveCommands.ts';
 import { upCommand } from './up.ts';
 
 /** The `roomful` command. Errors are one line on stderr; the exit code is 0 only on success. */
@@ -12,7 +13,7 @@ async function main(): Promise<void> {
     .addCommand(demoCommand())
     .addCommand(planCommand())
     .addCommand(upCommand());
-  for (const command of poolCommands()) program.addCommand(command);
+  for (const command of [...poolCommands(), ...serveCommands()]) program.addCommand(command);
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({ outputError: () => {} });
   }

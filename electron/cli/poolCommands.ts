@@ -8,6 +8,7 @@ import type {
   MethodResult,
   PoolMemberDetail,
   PoolStatus,
+  ServingPipeline,
 } from '../gateway/memberApi.ts';
 import { formatBytes } from '../planner/formatBytes.ts';
 import { createPrivateFile, readPrivateFile } from '../pool/privateFile.ts';
@@ -161,7 +162,7 @@ function statusText({ self, pool, coordinator, epoch, members, pipelines }: Pool
   const leader = members.find(({ id }) => id === coordinator);
   const lead = leader === undefined ? 'nobody leads' : `${leader.name} leads, epoch ${epoch?.counter}`;
   const heading = pool === null ? `${self.name} is in no pool.` : `${self.name} in the pool ${pool.name}; ${lead}.`;
-  const serving = pipelines.map(({ modelId, hops }) => `${modelId} is served over ${hops} hops.`);
+  const serving = pipelines.map(pipelineLine);
   const rows = members.map(({ name, state, address, shareBytes, reject }) => [
     name,
     state,
@@ -170,6 +171,12 @@ function statusText({ self, pool, coordinator, epoch, members, pipelines }: Pool
     reject?.kind ?? '',
   ]);
   return [heading, '', textTable(['member', 'state', 'address', 'shares', ''], rows), ...serving].join('\n');
+}
+
+function pipelineLine({ modelId, state, reason, placement, hops, driver }: ServingPipeline): string {
+  const where = [...new Set(placement.map(({ member }) => member))].join(', ');
+  const over = where === '' ? `, planned by ${driver.name}` : ` on ${where}, ${hops} ${hops === 1 ? 'hop' : 'hops'}`;
+  return `${modelId}: ${state}${over}${reason === null ? '' : `: ${reason}`}`;
 }
 
 function membersTable(members: PoolMemberDetail[]): string {

@@ -13,15 +13,25 @@ export async function* serveModel(
 ): AsyncGenerator<ServeEvent, void, void> {
   const token = (await readFile(gateway.tokenFile, 'utf8')).trim();
   const response = await fetch(`${gateway.origin}/api/serve`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(request),
+    ...serveBody(request),
+    headers: { ...JSON_HEADERS, authorization: `Bearer ${token}` },
     signal,
   });
-  if (!response.ok || response.body === null) {
-    throw new Error(`The member refused to serve: ${response.status} ${await response.text()}`);
-  }
-  for await (const line of readLines(response.body)) {
+  if (!response.ok) throw new Error(`The member refused to serve: ${response.status} ${await response.text()}`);
+  yield* serveEvents(response);
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
+/** The request to `/api/serve`, its token aside. */
+export function serveBody(request: ServeRequest): RequestInit {
+  return { method: 'POST', headers: JSON_HEADERS, body: JSON.stringify(request) };
+}
+
+/** What `/api/serve` answers. */
+export async function* serveEvents({ body }: Response): AsyncGenerator<ServeEvent, void, void> {
+  if (body === null) throw new Error('The member that was to serve the model is gone.');
+  for await (const line of readLines(body)) {
     if (line !== '') yield serveEventSchema.parse(JSON.parse(line));
   }
 }

@@ -14,6 +14,12 @@ const serving: MemberState = {
     {
       id: 'p',
       modelId: 'demo',
+      aliases: [],
+      state: 'serving',
+      fraction: 0,
+      reason: null,
+      driver: { id: 'm', name: 'desk' },
+      contextLength: 4096,
       placement: [
         { member: 'desk', startLayer: 0, endLayer: 2, bytes: 2 },
         { member: 'attic', startLayer: 2, endLayer: 3, bytes: 1 },

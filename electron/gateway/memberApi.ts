@@ -4,11 +4,36 @@
  */
 import { z } from 'zod';
 import type { PlacedStage } from '../planner/placedStage.ts';
+import { forces, kvTypes } from '../planner/planOptions.ts';
 
-/** A model that serves, and where its layers lie. */
+/** The life of a pipeline, in order; `failed` may follow any of them. */
+export type PipelineState =
+  | 'planning'
+  | 'fetching'
+  | 'loading'
+  | 'linking'
+  | 'warming'
+  | 'serving'
+  | 'draining'
+  | 'stopped'
+  | 'failed';
+
+/** A pipeline anywhere in the pool, and where the layers of its model lie. */
 export interface ServingPipeline {
   id: string;
+  /** What clients call the model; while it is being planned what whoever asked for it did. */
   modelId: string;
+  /** What else it answers to. */
+  aliases: string[];
+  state: PipelineState;
+  /** How far the slowest stage has come in this state, 0 to 1. */
+  fraction: number;
+  /** Why it has failed; null where it has not. */
+  reason: string | null;
+  /** The member that takes its requests. */
+  driver: { id: string; name: string };
+  /** Tokens of one request; 0 while it is being planned. */
+  contextLength: number;
   /** In the order in which activations travel. */
   placement: PlacedStage[];
   /** Trips of activations between members per token: `placement.length - 1`. */
@@ -144,6 +169,13 @@ export interface MemberMethods {
   exportAuthority: { params: { passphrase: string }; result: { text: string } };
   importAuthority: { params: { text: string; passphrase: string }; result: PoolStatus };
   doctor: { params: NoParams; result: DoctorReport };
+  /** Answers when the model serves and can be asked here; the topic `state` shows how it comes up. */
+  serve: { params: ServeParams; result: { model: string; contextLength: number } };
+  /**
+   * Ends a model everywhere, one that comes up included: requests that run may end within `drainMs`, 30 seconds where it is
+   * left out. Answers when it has ended.
+   */
+  stop: { params: { model: string; drainMs?: number | undefined }; result: { stopped: string } };
 }
 
 /** A subscription sends the present value at once and then every change. */
@@ -167,6 +199,42 @@ export interface MemberApi {
 
 const text = z.string().min(1).max(1000);
 
+const serveParamsSchema = z
+  .strictObject({
+    /** Content id or name of a model that some member has. */
+    model: text.optional(),
+    /** In place of `model`: any shard of a GGUF on this machine's disk, which is imported first. */
+    modelPath: text.optional(),
+    /**
+     * The only members that may take part, in the order of the stages: names, ids or addresses; or, in any order, addresses
+     * with ids.
+     */
+    members: z
+      .array(z.union([text, z.strictObject({ address: text, id: text })]))
+      .min(1)
+      .max(64)
+      .optional(),
+    /** One member only, or at least two. */
+    force: z.enum(forces).optional(),
+    /** Tokens of one request, prompt and answer; the model's own length, at most 4096, where it is left out. */
+    contextLength: z.int().min(16).max(1_048_576).optional(),
+    /** Requests that run at once, 4 where it is left out. */
+    slots: z.int().min(1).max(64).optional(),
+    /** Pipelines of the model, each of members of its own. */
+    replicas: z.int().min(1).max(64).optional(),
+    kvType: z.enum(kvTypes).optional(),
+    /** Keep activations at f32 on the wire. */
+    exact: z.boolean().optional(),
+    /** What else clients may call the model. */
+    aliases: z.array(z.string().min(1).max(200)).max(16).optional(),
+  })
+  .refine(({ model, modelPath }) => (model === undefined) !== (modelPath === undefined), {
+    error: 'Give either the model or the path of its file.',
+    path: ['model'],
+  });
+/** What to serve; what is left out is left to the planner. */
+export type ServeParams = z.infer<typeof serveParamsSchema>;
+
 /** One schema per method: parameters enter the member here. */
 export const methodParamSchemas = {
   state: z.strictObject({}),
@@ -187,6 +255,8 @@ export const methodParamSchemas = {
   exportAuthority: z.strictObject({ passphrase: z.string().max(1000) }),
   importAuthority: z.strictObject({ text: z.string().max(10_000_000), passphrase: z.string().max(1000) }),
   doctor: z.strictObject({}),
+  serve: serveParamsSchema,
+  stop: z.strictObject({ model: text, drainMs: z.int().min(0).max(3_600_000).optional() }),
 } satisfies { [M in MemberMethod]: z.ZodType<MethodParams<M>> };
 
 const topics = ['state', 'pool'] as const satisfies readonly MemberTopic[];

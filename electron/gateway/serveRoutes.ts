@@ -1,20 +1,18 @@
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 import type { ModelServing } from '../pipeline/modelServing.ts';
-import { type ServeEvent, serveRequestSchema } from '../pipeline/serveEvents.ts';
-import { GatewayError } from './gatewayError.ts';
+import type { ServeEvent } from '../pipeline/serveEvents.ts';
 import { disconnectSignal } from './http/disconnectSignal.ts';
+import { type MemberApi, methodParamSchemas } from './memberApi.ts';
 import { parseBody } from './parseBody.ts';
-
-const stopRequestSchema = z.strictObject({ model: z.string().min(1) });
+import { servingError } from './servingActions.ts';
 
 /**
  * `POST /api/serve` brings a model up and answers with one JSON event a line until it serves or has failed; a client that
- * leaves before takes everything back. `POST /api/stop` ends a model.
+ * leaves before takes everything back. `POST /api/stop` ends a model. Both take the parameters of the methods of memberApi.ts.
  */
-export function serveRoutes(api: FastifyInstance, serving: ModelServing): void {
+export function serveRoutes(api: FastifyInstance, serving: ModelServing, member: Pick<MemberApi, 'call'>): void {
   api.post('/serve', async (request, reply) => {
-    const order = parseBody(serveRequestSchema, request.body);
+    const order = parseBody(methodParamSchemas.serve, request.body);
     const signal = disconnectSignal(reply);
     reply.hijack();
     reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8', 'cache-control': 'no-cache' });
@@ -33,8 +31,7 @@ export function serveRoutes(api: FastifyInstance, serving: ModelServing): void {
   });
 
   api.post('/stop', async (request) => {
-    const { model } = parseBody(stopRequestSchema, request.body);
-    if (await serving.stop(model)) return { stopped: model };
-    throw new GatewayError(`No model '${model}' is being served here.`, { status: 404, code: 'model_not_found' });
+    const order = parseBody(methodParamSchemas.stop, request.body);
+    return member.call('stop', order).catch(servingError);
   });
 }

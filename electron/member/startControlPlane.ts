@@ -4,6 +4,7 @@ import { formatAddress, parseAddress } from '../pool/socketAddress.ts';
 import { guardServer } from '../pool/trust/guardServer.ts';
 import { memberService } from '../wire/memberService.ts';
 import { RingServer } from '../wire/ringServer.ts';
+import { ServingServer } from '../wire/servingServer.ts';
 import { WireServer } from '../wire/wireServer.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
 import { LOOPBACK } from './loopback.ts';
@@ -15,6 +16,8 @@ import type { Machine } from './startMachine.ts';
 export interface ControlPlane {
   readonly stages: StageService;
   readonly ring: RingServer;
+  /** What is asked about models that serve. */
+  readonly calls: ServingServer;
   readonly port: number;
   /** `host:port` at which the others reach it, the best of its cards. */
   ownAddress(): string;
@@ -43,7 +46,9 @@ export async function startControlPlane(
     onAlive: (member) => pool.noteProgress(member),
   });
   const ring = new RingServer();
+  const calls = new ServingServer();
   const control = memberService({
+    self: () => trust.self.id,
     hello: async () => ({
       wireVersion: WIRE_VERSION,
       build,
@@ -59,12 +64,13 @@ export async function startControlPlane(
     tls: trust.tls,
     host: pool.listenHost,
     port: options.port ?? 0,
-    services: [control, ring.service, ...pool.services],
+    services: [control, ring.service, calls.service, ...pool.services],
     admits: (member) => trust.admits(member),
   });
   closers.add(
     () => stages.settled(),
     () => server.close(),
+    async () => calls.close(),
     () => pool.close(),
   );
   guardServer(trust, server);
@@ -74,7 +80,7 @@ export async function startControlPlane(
     if (event.kind !== 'PoolChanged' && event.kind !== 'RosterChanged') return;
     for (const member of event.gone) stages.dropMember(member);
   });
-  return { stages, ring, port, ownAddress };
+  return { stages, ring, calls, port, ownAddress };
 }
 
 /** More layers than any model has: all of a stage goes to the device. */

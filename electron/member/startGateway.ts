@@ -6,6 +6,7 @@ import { memberRoutes } from '../gateway/memberRoutes.ts';
 import { serveWindow } from '../gateway/memberSocket.ts';
 import { poolActions, poolState } from '../gateway/poolActions.ts';
 import { serveRoutes } from '../gateway/serveRoutes.ts';
+import { servingActions, servingPipelines } from '../gateway/servingActions.ts';
 import { derivedTopic } from '../gateway/window/derivedTopic.ts';
 import { localMemberApi, MemberStateStore } from '../gateway/window/memberState.ts';
 import { readRendererFiles } from '../gateway/window/rendererFiles.ts';
@@ -38,7 +39,10 @@ export async function startGateway(
   const secret = await localToken(tokenFile);
   const state = new MemberStateStore({ self: trust.self, pipelines: [], endpoint: '' });
   const pipelines = (): ServingPipeline[] => state.state.pipelines;
-  const actions = poolActions({ pool, pipelines, build, wireVersion: WIRE_VERSION, logFile });
+  const actions = {
+    ...poolActions({ pool, pipelines, build, wireVersion: WIRE_VERSION, logFile }),
+    ...servingActions(models),
+  };
   const poolTopic = derivedTopic(
     () => poolState({ pool, pipelines }),
     (listener) => changes.on(listener),
@@ -50,7 +54,7 @@ export async function startGateway(
     build,
     log,
     apiRoutes: (routes) => {
-      serveRoutes(routes, models);
+      serveRoutes(routes, models, api);
       memberRoutes(routes, api);
     },
   });
@@ -69,14 +73,10 @@ export async function startGateway(
     );
   });
   modelChanges.on(() => {
-    const serving = models.list().map(({ pipelineId, id, placement, lastTokensPerSecond }) => ({
-      id: pipelineId,
-      modelId: id,
-      placement: [...placement],
-      hops: placement.length - 1,
-      lastTokensPerSecond,
-    }));
-    state.update((current) => ({ ...current, pipelines: serving }));
+    const before = JSON.stringify(state.state.pipelines);
+    const now = servingPipelines(models);
+    if (JSON.stringify(now) === before) return;
+    state.update((current) => ({ ...current, pipelines: now }));
     changes.tell();
   });
   return { origin, tokenFile, state, api, windowLink: () => `${origin}/#token=${access.createToken()}` };

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { ModelServing } from '../pipeline/modelServing.ts';
+import { SharedDiskFiles } from '../pipeline/sharedDiskFiles.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
 import { Changes } from './changes.ts';
 import type { Pool } from './openPool.ts';
+import { poolRoom } from './poolRoom.ts';
 import type { ControlPlane } from './startControlPlane.ts';
 import type { Ground } from './startGround.ts';
 import type { Machine } from './startMachine.ts';
@@ -16,11 +18,11 @@ export interface Serving {
 
 export function startServing(
   ground: Ground,
-  { engine }: Machine,
+  { engine, profile }: Machine,
   { pool, term }: Pool,
-  { ring, ownAddress }: ControlPlane,
+  { ring, ownAddress, calls }: ControlPlane,
 ): Serving {
-  const { options, home, build, closers } = ground;
+  const { options, home, build, changes, closers } = ground;
   const { trust } = pool;
   const modelChanges = new Changes();
   const models = new ModelServing({
@@ -42,10 +44,14 @@ export function startServing(
     build,
     wireVersion: WIRE_VERSION,
     epoch: () => term.epoch(),
+    files: new SharedDiskFiles(),
+    room: poolRoom({ pool, changes, ownProfile: () => profile?.current ?? null, ownAddress }),
     onChange: () => modelChanges.tell(),
+    onProblem: ground.warn('something is wrong with what another member serves'),
     ...(options.route && { route: options.route }),
   });
   closers.add(() => models.close());
+  calls.attach(models.handlers());
   trust.onChange((event) => {
     if (event.kind !== 'PoolChanged' && event.kind !== 'RosterChanged') return;
     for (const member of event.gone) {

@@ -50,13 +50,15 @@ export interface StageLoading {
   /** Index of the stage. */
   stage: number;
   member: string;
-  phase: 'cutting' | 'loading' | 'loaded';
+  phase: 'fetching' | 'cutting' | 'loading' | 'loaded';
   /** 0 to 1. */
   fraction: number;
 }
 
 export interface FormOptions {
   onProgress?: (progress: StageLoading) => void;
+  /** Called when all stages have loaded, and when they are linked. */
+  onPhase?: (phase: 'linking' | 'warming') => void;
   signal?: AbortSignal;
   /** The address by which a process reaches another; the identity unless something lies between them. */
   route?: (address: string) => string | Promise<string>;
@@ -80,7 +82,7 @@ const STEP_DEADLINE_MS = 120_000;
 export async function formPipeline(
   coordinator: Coordinator,
   request: FormRequest,
-  { onProgress = () => {}, signal, route = (address) => address }: FormOptions = {},
+  { onProgress = () => {}, onPhase = () => {}, signal, route = (address) => address }: FormOptions = {},
 ): Promise<FormedPipeline> {
   const { id, epoch, stages } = request;
   const first = stages[0];
@@ -152,6 +154,7 @@ export async function formPipeline(
       return runStage(name, events, progress, (cause) => lose(`The stage on ${name} was lost`, cause));
     });
     const loaded = await Promise.all(running.map((stage) => stage.loaded));
+    onPhase('linking');
     let predecessor = { address: coordinator.address, member: coordinator.member };
     for (const [position, { member }] of stages.entries()) {
       const from = { predecessorAddress: await route(predecessor.address), predecessorMember: predecessor.member };
@@ -174,6 +177,7 @@ export async function formPipeline(
       }
     })();
     receiving.catch((cause: unknown) => lose('The last stage was lost', cause));
+    onPhase('warming');
     await warm(pipeline, request.warmToken, stop.signal);
     signal?.removeEventListener('abort', abort);
     return { pipeline, ended, close: unload };

@@ -1,38 +1,32 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, rm } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { modelFingerprint } from '../gguf/modelFingerprint.ts';
-import { modelId, withoutQuantisation } from '../gguf/modelId.ts';
-import { modelShape } from '../gguf/modelShape.ts';
-import { type ModelSource, openModel } from '../gguf/openModel.ts';
-import { writeVocabulary } from '../gguf/writeVocabulary.ts';
 import type { PlacedStage } from '../planner/placedStage.ts';
-import type { Vocabulary } from '../stage/engineClient.ts';
 import type { EngineKeeper } from '../stage/engineKeeper.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
-import { MemberClient } from '../wire/memberClient.ts';
-import { type Coordinator, type FormOptions, formPipeline } from './formPipeline.ts';
-import type { Pipeline } from './pipeline.ts';
+import { ServingClient } from '../wire/servingClient.ts';
+import type { CheckedServeOrder } from '../wire/servingOrders.ts';
+import type { ServingHandlers } from '../wire/servingServer.ts';
+import { CallRefused } from '../wire/wireError.ts';
+import type { Coordinator, FormOptions } from './formPipeline.ts';
+import type { ModelFiles } from './modelFiles.ts';
+import { type LeadOrder, ModelLead, type Ready } from './modelLead.ts';
+import { ModelRouter, type PoolPipeline } from './modelRouter.ts';
 import { PipelineError } from './pipelineError.ts';
-import { placeModel } from './placeModel.ts';
-import type { GeneratedToken, GenerateRequest, ServedModel, ServedModels } from './servedModel.ts';
+import { PipelineHost } from './pipelineHost.ts';
+import { encodeReport, isLive, type PipelineReport } from './pipelineReport.ts';
+import { PoolPipelines } from './poolPipelines.ts';
+import { remoteError } from './remoteError.ts';
+import { answersOf, requestOf } from './remoteGenerate.ts';
+import type { ServedModel, ServedModels } from './servedModel.ts';
 import type { ServeEvent, ServeRequest } from './serveEvents.ts';
-import { servingSizes } from './servingSizes.ts';
+import { encodeNews, eventOf, type Told, untilReady } from './serveNews.ts';
+import type { ServingRoom } from './servingRoom.ts';
+import { VocabularyShelf } from './vocabularyShelf.ts';
 
-/** A model that serves, with what the window shows of it. */
+/** A model that serves, and where the layers of its first pipeline lie. */
 export interface ServingModel extends ServedModel {
-  readonly pipelineId: string;
   readonly placement: readonly PlacedStage[];
-  /** Tokens per second of the last answer, without its prompt; null before the first. */
-  readonly lastTokensPerSecond: number | null;
-}
-
-interface Entry extends ServingModel {
-  /** The members that hold its stages. */
-  readonly members: ReadonlySet<string>;
-  /** Lost a stage: every request is refused with the reason, until the model is stopped or served again. */
-  readonly hasEnded: boolean;
-  close(): Promise<void>;
+  readonly pipelines: readonly string[];
 }
 
 export interface ModelServingOptions {
@@ -42,242 +36,317 @@ export interface ModelServingOptions {
   folder: string;
   build: string;
   wireVersion: number;
-  /** The term in which this member leads. */
+  /** The term in which this member leads; rejects where it does not. */
   epoch(): Promise<Epoch>;
-  /** Called after every change of what serves. */
+  files: ModelFiles;
+  room: ServingRoom;
+  /** Called after every change of what serves anywhere in the pool. */
   onChange?: () => void;
+  /** Hears of what went wrong in the background and is tried again. */
+  onProblem?: (cause: unknown) => void;
   route?: FormOptions['route'];
 }
 
-interface ComingUp {
-  id: string;
-  source: ModelSource;
-  request: ServeRequest;
-  onEvent: (event: ServeEvent) => void;
-  signal: AbortSignal;
-  release: (() => Promise<void> | void)[];
-}
+/** How long requests that run may take to end when their model is stopped, where nobody says otherwise, ms. */
+const DRAIN_MS = 30_000;
+/** A model that has come up elsewhere is to be there for this member's clients within this time, ms. */
+const ARRIVE_MS = 15_000;
 
-/** A model that is coming up over some of these members. */
-interface Forming {
-  members: string[];
-  stop: AbortController;
-  /** Resolves when it serves, or has given everything back. */
-  settled: Promise<void>;
-}
-
-/** The models that this member coordinates: plans, forms and keeps their pipelines. */
+/**
+ * The models of the pool as this member sees them. Whatever is asked here works wherever the model runs: to serve one is the
+ * leader's to plan, requests go to the member that drives a pipeline, and that one ends it.
+ */
 export class ModelServing implements ServedModels {
   readonly #options: ModelServingOptions;
-  readonly #models = new Map<string, Entry>();
-  readonly #forming = new Map<string, Forming>();
+  readonly #host: PipelineHost;
+  readonly #lead: ModelLead;
+  readonly #others: PoolPipelines;
+  readonly #router: ModelRouter;
+  readonly #listeners = new Set<() => void>();
 
   constructor(options: ModelServingOptions) {
     this.#options = options;
+    const { coordinator, engine, folder, files, room, route, onProblem = () => {} } = options;
+    const shelf = new VocabularyShelf(engine, join(folder, 'vocabularies'));
+    const onChange = (): void => this.#changed();
+    const common = { files, room, onChange, pipelines: () => this.pipelines() };
+    this.#host = new PipelineHost({ coordinator, shelf, ...common, ...(route && { route }) });
+    this.#others = new PoolPipelines({ ...common, tls: () => coordinator.tls });
+    this.#lead = new ModelLead({
+      ...options,
+      ...common,
+      member: () => coordinator.member,
+      tls: () => coordinator.tls,
+      host: this.#host,
+      others: this.#others,
+    });
+    this.#router = new ModelRouter({ ...common, host: this.#host, others: this.#others, shelf, onProblem });
   }
 
-  list(): ServingModel[] {
-    return [...this.#models.values()].filter(({ hasEnded }) => !hasEnded);
+  /** The models that can be asked here now. */
+  list(): ServedModel[] {
+    return this.#router.list();
   }
 
-  find(id: string): ServingModel | undefined {
-    return this.#models.get(id) ?? [...this.#models.values()].find((model) => withoutQuantisation(model.id) === id);
+  /** See ModelRouter. */
+  find(id: string): ServedModel | undefined {
+    return this.#router.find(id);
+  }
+
+  /** Every pipeline of the pool, those that come up and those that have failed included. */
+  pipelines(): PoolPipeline[] {
+    const self = this.#self();
+    const known = new Map<string, PoolPipeline>();
+    const add = (pipeline: PoolPipeline): void => {
+      if (!known.has(pipeline.report.id)) known.set(pipeline.report.id, pipeline);
+    };
+    for (const report of this.#host.reports()) add({ report, driver: self });
+    for (const { report, driver } of this.#others.all()) add({ report, driver: { ...driver, self: false } });
+    for (const report of this.#lead.reports()) add({ report, driver: self });
+    return withoutOutlived([...known.values()]);
   }
 
   /**
-   * Plans the model over the members that the request lists, forms the pipeline and warms it. Resolves when it serves.
-   * Rejects with one plain line and leaves nothing behind; the signal takes everything back.
+   * Serves a model as the member that leads plans it, and resolves when clients of this member can ask it. Rejects with one
+   * plain line and leaves nothing behind; the signal takes everything back.
    */
   async serve(request: ServeRequest, onEvent: (event: ServeEvent) => void, signal: AbortSignal): Promise<ServingModel> {
-    const source = await openModel(request.modelPath);
-    const id = modelId(source.summary);
-    if (this.#models.get(id)?.hasEnded === true) await this.stop(id);
-    if (this.#models.has(id) || this.#forming.has(id)) {
-      throw new PipelineError('FormFailed', `${id} is being served already; stop it first.`);
-    }
-    const stop = new AbortController();
-    let settle = (): void => {};
-    const settled = new Promise<void>((resolve) => {
-      settle = resolve;
-    });
-    this.#forming.set(id, { members: request.members.map((member) => member.id), stop, settled });
-    const release: (() => Promise<void> | void)[] = [];
-    try {
-      const entry = await this.#comeUp({
-        id,
-        source,
-        request,
-        onEvent,
-        signal: AbortSignal.any([signal, stop.signal]),
-        release,
-      });
-      this.#models.set(id, entry);
-      this.#options.onChange?.();
-      onEvent({ type: 'ready', model: id, contextLength: entry.contextLength });
-      return entry;
-    } catch (cause) {
-      // What kept the model from serving is what counts.
-      await releaseAll(release).catch(() => {});
-      throw cause;
-    } finally {
-      this.#forming.delete(id);
-      settle();
-    }
+    const { room, coordinator } = this.#options;
+    const placements: PlacedStage[][] = [];
+    const onTold = (told: Told): void => {
+      const event = eventOf(told);
+      if (event.type === 'planned') placements.push(event.placement);
+      onEvent(event);
+    };
+    const order = await this.#orderOf(request, signal);
+    const leader = room.leader();
+    if (leader === null) throw new PipelineError('FormFailed', 'No member leads the pool yet; try again in a moment.');
+    const ready =
+      leader === coordinator.member
+        ? await this.#lead.serve(order, onTold, signal)
+        : await this.#forward(leader, order, onTold, signal);
+    const model = await this.#arrival(ready, signal);
+    onEvent({ type: 'ready', model: ready.model, contextLength: ready.contextLength });
+    return { ...model, placement: placements[0] ?? [], pipelines: ready.pipelines };
   }
 
-  /** Places, forms and warms; what it takes on the way is added to `release`, newest last. */
-  async #comeUp({ id, source, request, onEvent, signal, release }: ComingUp): Promise<Entry> {
-    const { coordinator, wireVersion, build, engine, route, onChange } = this.#options;
-    const exact = request.exact ?? false;
-    const shape = modelShape(source);
-    const sizes = servingSizes(shape, request);
-    const members = await Promise.all(
-      request.members.map(async ({ address, id: member }) => {
-        const client = new MemberClient({ address, member, tls: coordinator.tls });
-        release.push(() => client.close());
-        return { client, hello: await client.hello({ wireVersion, build }) };
+  /**
+   * Ends a model on every member that drives it: no new requests, those that run may end within `drainMs`. One that comes up
+   * is taken back. Answers whether there was one. Rejects where a member that drives it cannot be reached.
+   */
+  async stop(called: string, drainMs = DRAIN_MS): Promise<boolean> {
+    const id = this.#idOf(called);
+    const there = this.pipelines().filter(({ report }) => report.modelId === id && report.state !== 'stopped');
+    const drivers = new Map(there.map(({ driver }) => [driver.id, driver]));
+    const forgotten = this.#others.forget(id);
+    const ended = await Promise.all(
+      [...drivers.values()].map(async ({ id: member, name, self }) => {
+        if (self) return this.#stopHere(id, drainMs);
+        const client = this.#others.clientOf(member);
+        if (client === null) return 0;
+        return client.stop({ modelId: id, drainMs }).catch((cause: unknown) => {
+          throw remoteError(cause, name);
+        });
       }),
     );
-    const lead = { exact, build, coordinator: coordinator.member };
-    const { stages, placement, explain } = placeModel(members, shape, { ...sizes, ...lead });
-    onEvent({ type: 'planned', placement, hops: placement.length - 1, explain });
-
-    const pipelineId = randomBytes(8).toString('hex');
-    const vocabulary = await this.#openVocabulary(source, pipelineId, { engine, signal, release });
-    const formed = await formPipeline(
-      coordinator,
-      {
-        id: pipelineId,
-        epoch: await this.#options.epoch(),
-        stages,
-        modelPath: request.modelPath,
-        fingerprint: modelFingerprint(source),
-        ...sizes,
-        exact,
-        endTokens: vocabulary.endTokens,
-        warmToken: Math.max(0, vocabulary.bosToken),
-      },
-      {
-        signal,
-        ...(route && { route }),
-        onProgress: ({ member, phase, fraction }) => onEvent({ type: 'progress', member, phase, fraction }),
-      },
-    );
-    release.push(() => formed.close());
-    void formed.ended.then(() => onChange?.());
-
-    let lastTokensPerSecond: number | null = null;
-    const measured = (rate: number): void => {
-      lastTokensPerSecond = rate;
-      onChange?.();
-    };
-    return {
-      id,
-      pipelineId,
-      placement,
-      members: new Set(stages.map(({ member }) => member.member)),
-      createdAt: Math.floor(Date.now() / 1000),
-      contextLength: formed.pipeline.config.sequenceLength,
-      chatTemplate: source.summary.chatTemplate,
-      bosText: vocabulary.bosText,
-      eosText: vocabulary.eosText,
-      pieces: vocabulary.pieces,
-      endTokens: vocabulary.endTokens,
-      tokenize: async (text, options) => [...(await vocabulary.tokenize(text, options))],
-      generate: (generate, abort) => timed(answered(formed.pipeline, vocabulary, generate, abort), measured),
-      get hasEnded() {
-        return formed.pipeline.failure !== null;
-      },
-      get lastTokensPerSecond() {
-        return lastTokensPerSecond;
-      },
-      close: () => releaseAll(release),
-    };
-  }
-
-  async #openVocabulary(
-    source: ModelSource,
-    pipelineId: string,
-    { engine, signal, release }: Pick<ModelServingOptions, 'engine'> & Pick<ComingUp, 'signal' | 'release'>,
-  ): Promise<Vocabulary> {
-    const folder = join(this.#options.folder, pipelineId);
-    release.push(() => rm(folder, { recursive: true, force: true }));
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const path = join(folder, 'vocabulary.gguf');
-    await writeVocabulary(source, path, { signal });
-    const vocabulary = await engine.openVocabulary(path);
-    release.push(() => vocabulary.close());
-    return vocabulary;
-  }
-
-  /** Ends a model and unloads its stages; false where it does not serve. */
-  async stop(id: string): Promise<boolean> {
-    const entry = this.#models.get(id);
-    if (entry === undefined) return false;
-    this.#models.delete(id);
-    this.#options.onChange?.();
-    await entry.close();
-    return true;
+    return forgotten + ended.reduce((sum, count) => sum + count, 0) > 0;
   }
 
   /** Ends every model that has a stage on a member, or may get one there, because the member was removed from the pool. */
   async dropMember(member: string): Promise<void> {
-    for (const { members, stop } of this.#forming.values()) {
-      if (members.includes(member)) stop.abort(new PipelineError('FormFailed', 'A member was removed from the pool.'));
-    }
-    const lost = [...this.#models.values()].filter(({ members }) => members.has(member));
-    await Promise.all(lost.map(({ id }) => this.stop(id)));
+    this.#lead.dropMember(member);
+    await this.#host.dropMember(member);
   }
 
-  /** Ends what serves and takes back what comes up. */
+  /** Ends what this member drives and takes back what comes up. */
   async close(): Promise<void> {
-    for (const { stop } of this.#forming.values()) stop.abort(new PipelineError('Closed', 'The member is closing.'));
-    await Promise.all([...this.#forming.values()].map(({ settled }) => settled));
-    await Promise.all([...this.#models.keys()].map((id) => this.stop(id)));
+    this.#others.close();
+    await this.#lead.close();
+    await this.#host.close();
+    this.#router.close();
   }
-}
 
-/** Gives everything back, what was taken last first. One that fails does not keep the others; the first error is thrown. */
-async function releaseAll(release: (() => Promise<void> | void)[]): Promise<void> {
-  const errors: unknown[] = [];
-  for (const give of release.splice(0).reverse()) {
+  /** What the other members may ask. */
+  handlers(): ServingHandlers {
+    return {
+      serve: async (order, { emit, signal }) => {
+        const ready = await this.#lead.serve(leadOrder(order), (told) => emit(encodeNews(told)), signal);
+        emit(encodeNews(ready));
+      },
+      drive: async (order, { emit, signal }) => {
+        const told = (news: Told): void => emit(encodeNews(news));
+        const { pipeline: id, ...rest } = order;
+        await this.#host.drive(
+          { id, ...rest },
+          {
+            onState: (state) => told({ type: 'state', pipeline: id, state }),
+            onStage: ({ member, phase, fraction }) => told({ type: 'progress', member, phase, fraction }),
+          },
+          signal,
+        );
+        const contextLength = Math.floor(order.contextLength / order.slots);
+        told({ type: 'ready', model: order.modelId, contextLength, pipelines: [id] });
+      },
+      stop: ({ modelId, drainMs }) => this.#stopHere(modelId, drainMs),
+      pipelines: () => this.#ownReports().map(encodeReport),
+      onPipelines: (listener) => {
+        const own = (): void => listener();
+        this.#listeners.add(own);
+        return () => this.#listeners.delete(own);
+      },
+      generate: (order, signal) => {
+        const pipeline = this.#host.find(order.pipeline);
+        if (pipeline !== undefined) return answersOf(pipeline.generate(requestOf(order), signal));
+        throw new PipelineError('Closed', 'The model has been stopped.');
+      },
+      vocabulary: (id, signal) => {
+        const text = this.#host.find(id)?.text;
+        if (text) return createReadStream(text.path, { signal });
+        throw new CallRefused('WrongPipeline', `Pipeline ${id} does not run here.`);
+      },
+      findModel: (model) => this.#options.files.find(model),
+    };
+  }
+
+  #self(): PoolPipeline['driver'] {
+    const { room, coordinator } = this.#options;
+    const own = room.members().find(({ self }) => self);
+    return { id: coordinator.member, name: own?.name ?? coordinator.member, self: true };
+  }
+
+  #ownReports(): PipelineReport[] {
+    return this.pipelines().flatMap(({ report, driver }) => (driver.self ? [report] : []));
+  }
+
+  #changed(): void {
+    this.#router.follow();
+    for (const listener of [...this.#listeners]) listener();
+    this.#options.onChange?.();
+  }
+
+  async #stopHere(id: string, drainMs: number): Promise<number> {
+    const [planned, driven] = await Promise.all([this.#lead.stop(id), this.#host.stop(id, drainMs)]);
+    return planned + driven;
+  }
+
+  /** The id of the model that a person means by it, if only as what comes up. */
+  #idOf(called: string): string {
+    const all = this.pipelines().map(({ report }) => report);
+    const named = all.find(({ modelId, aliases }) => modelId === called || aliases.includes(called));
+    return named?.modelId ?? this.#router.find(called)?.id ?? called;
+  }
+
+  async #orderOf(request: ServeRequest, signal: AbortSignal): Promise<LeadOrder> {
+    const { files } = this.#options;
+    const { model, modelPath, members, replicas, exact, aliases, ...sizes } = request;
+    const names = members?.filter((member) => typeof member === 'string') ?? [];
+    const places = members?.filter((member) => typeof member !== 'string') ?? [];
+    if (names.length > 0 && places.length > 0) {
+      throw new PipelineError('FormFailed', 'Give all members by name, id or address, or all by address and id.');
+    }
+    const own = modelPath === undefined ? await files.find(model ?? '') : await files.importFile(modelPath, signal);
+    const called = own ?? model;
+    if (called === undefined) throw new PipelineError('FormFailed', 'Say which model is to be served.');
+    const holders = own === null ? [] : (await files.open(own, [], signal)).holders;
+    return {
+      model: called,
+      holders,
+      members: names.length > 0 ? names : null,
+      places: places.length > 0 ? places : null,
+      force: sizes.force,
+      contextLength: sizes.contextLength,
+      slots: sizes.slots,
+      kvType: sizes.kvType,
+      replicas: replicas ?? 1,
+      exact: exact ?? false,
+      aliases: aliases ?? [],
+    };
+  }
+
+  async #forward(leader: string, order: LeadOrder, onTold: (told: Told) => void, signal: AbortSignal): Promise<Ready> {
+    const { room, coordinator } = this.#options;
+    const member = room.members().find(({ id }) => id === leader);
+    if (member === undefined || member.address === null) {
+      throw new PipelineError('FormFailed', 'The member that leads the pool cannot be reached; try again in a moment.');
+    }
+    const client = new ServingClient({ address: member.address, member: leader, tls: coordinator.tls });
+    const { members, places, holders, force, aliases, ...rest } = order;
     try {
-      await give();
-    } catch (error) {
-      errors.push(error);
+      const news = client.serve(
+        {
+          ...rest,
+          holders: [...holders],
+          members: [...(members ?? [])],
+          places: (places ?? []).map(({ address, id }) => ({ address, member: id })),
+          force: force ?? '',
+          aliases: [...aliases],
+        },
+        signal,
+      );
+      return await untilReady(news, onTold);
+    } catch (cause) {
+      throw remoteError(cause, member.name);
+    } finally {
+      client.close();
     }
   }
-  if (errors.length > 0) throw errors[0];
-}
 
-/** Generates once the grammar is known to be one: a stage would learn it only after the prompt. */
-async function* answered(
-  pipeline: Pipeline,
-  vocabulary: Vocabulary,
-  request: GenerateRequest,
-  signal: AbortSignal,
-): AsyncGenerator<GeneratedToken, void, void> {
-  const { grammar } = request.sampling;
-  const problem = grammar === null ? null : await vocabulary.grammarProblem(grammar);
-  if (problem !== null) throw new PipelineError('BadGrammar', `The request cannot be served: ${problem}.`);
-  yield* pipeline.generate(request, signal);
-}
-
-/** Hands the tokens on and tells how fast they came, the first one's wait left out. */
-async function* timed(
-  tokens: AsyncIterable<GeneratedToken>,
-  onRate: (tokensPerSecond: number) => void,
-): AsyncGenerator<GeneratedToken, void, void> {
-  let count = 0;
-  let firstAt = 0;
-  try {
-    for await (const token of tokens) {
-      count += 1;
-      if (count === 1) firstAt = performance.now();
-      yield token;
+  /** The model as this member's clients ask it, once it is there for them. */
+  async #arrival({ model, pipelines }: Ready, signal: AbortSignal): Promise<ServedModel> {
+    const deadline = Date.now() + ARRIVE_MS;
+    for (;;) {
+      const known = this.pipelines().some(({ report }) => pipelines.includes(report.id) && report.state === 'serving');
+      const found = known ? this.#router.list().find(({ id }) => id === model) : undefined;
+      if (found !== undefined) return found;
+      if (Date.now() > deadline) {
+        throw new PipelineError('FormFailed', `${model} serves, but this member does not hear from who drives it.`);
+      }
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          clearTimeout(timer);
+          this.#listeners.delete(wake);
+          signal.removeEventListener('abort', wake);
+          resolve();
+        };
+        const timer = setTimeout(wake, deadline - Date.now() + 1);
+        this.#listeners.add(wake);
+        signal.addEventListener('abort', wake, { once: true });
+      });
+      signal.throwIfAborted();
     }
-  } finally {
-    const seconds = (performance.now() - firstAt) / 1000;
-    if (count > 1 && seconds > 0) onRate((count - 1) / seconds);
   }
+}
+
+/** Without what failed of a model that has been served anew since. */
+function withoutOutlived(pipelines: readonly PoolPipeline[]): PoolPipeline[] {
+  return pipelines.filter(
+    ({ report }) =>
+      report.state !== 'failed' ||
+      report.createdAt === 0 ||
+      !pipelines.some(
+        ({ report: other }) => other.modelId === report.modelId && isLive(other) && other.createdAt > report.createdAt,
+      ),
+  );
+}
+
+function leadOrder({
+  members,
+  places,
+  force,
+  replicas,
+  contextLength,
+  slots,
+  kvType,
+  ...rest
+}: CheckedServeOrder): LeadOrder {
+  return {
+    ...rest,
+    members: members.length > 0 ? members : null,
+    places: places.length > 0 ? places.map(({ address, member: id }) => ({ address, id })) : null,
+    force: force === '' ? undefined : force,
+    replicas: replicas ?? 1,
+    contextLength,
+    slots,
+    kvType,
+  };
 }

@@ -1,12 +1,14 @@
-export type PipelineErrorKind =
-  | 'QueueFull'
-  | 'StageLost'
-  | 'StepDeadline'
-  | 'DecodeFailed'
-  | 'FormFailed'
-  | 'Closed'
+export const pipelineErrorKinds = [
+  'QueueFull',
+  'StageLost',
+  'StepDeadline',
+  'DecodeFailed',
+  'FormFailed',
+  'Closed',
   /** A grammar that cannot be read. */
-  | 'BadGrammar';
+  'BadGrammar',
+] as const;
+export type PipelineErrorKind = (typeof pipelineErrorKinds)[number];
 
 /** A request or a pipeline that could not go on; the message says in one line what happened and what to do. */
 export class PipelineError extends Error {

@@ -1,24 +1,38 @@
 import { z } from 'zod';
 import type { PlacedStage } from '../planner/placedStage.ts';
+import type { Force, KvType } from '../planner/planOptions.ts';
+import { pipelineStates } from './pipelineReport.ts';
 
-/** What a client asks for when a model is to be served by an explicit list of members. */
-export const serveRequestSchema = z.strictObject({
-  /** Any shard of a GGUF on a disk that every member can read. */
-  modelPath: z.string().min(1),
-  /** Control-plane addresses and ids of the members that may take part. */
-  members: z
-    .array(z.strictObject({ address: z.string().min(1), id: z.string().min(1) }))
-    .min(1)
-    .max(64),
+/** What a person asks for; what is left out is left to the planner. */
+export interface ServeRequest {
+  /** Content id or name of a model that some member has. */
+  model?: string | undefined;
+  /** In place of `model`: any shard of a GGUF on the disk of the member that is asked, which is imported first. */
+  modelPath?: string | undefined;
+  /**
+   * The only members that may take part, by name, id or address, in the order of the stages; or by address and id, also
+   * where nobody has found them. Replaces discovery.
+   */
+  members?: readonly (string | MemberPlace)[] | undefined;
+  force?: Force | undefined;
   /** Tokens of one request, prompt and answer; the model's own length, at most 4096, where it is not named. */
-  contextLength: z.int().min(16).max(1_048_576).optional(),
+  contextLength?: number | undefined;
   /** Requests that run at once. */
-  slots: z.int().min(1).max(64).optional(),
+  slots?: number | undefined;
+  /** Pipelines of the model, each of members of its own. Default 1. */
+  replicas?: number | undefined;
+  kvType?: KvType | undefined;
   /** Keep activations at f32 on the wire. */
-  exact: z.boolean().optional(),
-});
+  exact?: boolean | undefined;
+  /** What else clients may call the model. */
+  aliases?: readonly string[] | undefined;
+}
 
-export type ServeRequest = z.infer<typeof serveRequestSchema>;
+/** Where a member's control plane is, and whose it must be. */
+export interface MemberPlace {
+  address: string;
+  id: string;
+}
 
 const placedStageSchema: z.ZodType<PlacedStage> = z.object({
   member: z.string(),
@@ -29,18 +43,22 @@ const placedStageSchema: z.ZodType<PlacedStage> = z.object({
 
 /** What happens while a model comes up, in order; the last is `ready` or `failed`. */
 export const serveEventSchema = z.discriminatedUnion('type', [
+  /** Once for each pipeline. */
   z.object({
     type: z.literal('planned'),
     placement: z.array(placedStageSchema),
     hops: z.int(),
     explain: z.array(z.string()),
   }),
+  z.object({ type: z.literal('state'), pipeline: z.string(), state: z.enum(pipelineStates) }),
   z.object({
     type: z.literal('progress'),
     member: z.string(),
-    phase: z.enum(['cutting', 'loading', 'loaded']),
+    phase: z.enum(['fetching', 'cutting', 'loading', 'loaded']),
     fraction: z.number(),
   }),
+  /** Something to know that ends nothing. */
+  z.object({ type: z.literal('note'), message: z.string() }),
   z.object({ type: z.literal('ready'), model: z.string(), contextLength: z.int() }),
   z.object({ type: z.literal('failed'), message: z.string() }),
 ]);

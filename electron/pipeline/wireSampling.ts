@@ -13,3 +13,14 @@ export function wireSampling(sampling: TokenSampling, promptLength: number): Sam
     topLogprobs: topLogprobs ?? undefined,
   };
 }
+
+/** The counterpart, of a request that another member's gateway has taken. */
+export function tokenSampling(sampling: Sampling): TokenSampling {
+  const { biasTokens, biases, grammar, topLogprobs, promptLength: _, ...plain } = sampling;
+  return {
+    ...plain,
+    logitBias: biasTokens.map((token, index) => [token, biases[index] ?? 0] as const),
+    grammar: grammar ?? null,
+    topLogprobs: topLogprobs ?? null,
+  };
+}

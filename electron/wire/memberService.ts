@@ -15,8 +15,13 @@ import { unaryHandler } from './unaryHandler.ts';
 import { CallRefused } from './wireError.ts';
 import type { ServedService } from './wireServer.ts';
 
-/** What a member does when another member asks; orders for stages come from the coordinator that they name. What these throw reaches the caller as CallRefused with its `kind`. */
+/**
+ * What a member does when another member asks; orders for stages come from the coordinator that they name, or from the member
+ * itself where that has told it to drive a pipeline. What these throw reaches the caller as CallRefused with its `kind`.
+ */
 export interface MemberHandlers {
+  /** Id of this member, whose own orders are taken in the coordinator's name; nobody's where left out. */
+  self?(): string;
   hello(request: HelloRequest, peer: string): Promise<HelloReply>;
   /** Runs until the stage is done or `signal` says that nobody wants it any more. */
   runStage(
@@ -32,7 +37,7 @@ export function memberService(handlers: MemberHandlers): ServedService {
     hello: unaryHandler((request, peer) => handlers.hello(request, peer)),
     linkStage: unaryHandler(async (request, peer) => {
       const order = parseLinkStage(request);
-      assertCoordinator(order.epoch, peer);
+      assertCoordinator(order.epoch, peer, handlers);
       await handlers.linkStage(order, peer);
       return {};
     }),
@@ -47,8 +52,8 @@ export function memberService(handlers: MemberHandlers): ServedService {
 }
 
 /** An order is the coordinator's own whose epoch it names; nobody gives it in another's name. */
-function assertCoordinator({ coordinator }: Epoch, peer: string): void {
-  if (coordinator !== peer)
+function assertCoordinator({ coordinator }: Epoch, peer: string, { self }: Pick<MemberHandlers, 'self'>): void {
+  if (coordinator !== peer && self?.() !== peer)
     throw new CallRefused('WrongMember', `Member ${peer} gives orders in the name of ${coordinator}.`);
 }
 
@@ -64,6 +69,6 @@ async function runStage(
     if (!wanted.signal.aborted) call.write(event);
   };
   const order = parseRunStage(call.request);
-  assertCoordinator(order.epoch, peer);
+  assertCoordinator(order.epoch, peer, handlers);
   await handlers.runStage(order, { peer, emit, signal: wanted.signal });
 }

@@ -10,7 +10,7 @@ const suggestion = 'What is a hop?';
 
 /** A conversation with the serving model, kept while the window is open. */
 export function ChatPage() {
-  const model = useMember((store) => store.member?.pipelines[0]?.modelId ?? null);
+  const model = useMember((store) => store.member?.pipelines.find(({ state }) => state === 'serving')?.modelId ?? null);
   return (
     <Page title="Chat" actions={<ChatActions />} fills>
       {model === null ? (

@@ -22,7 +22,7 @@ export function EndpointPage() {
 }
 
 function Snippet({ address }: { address: string }) {
-  const model = useMember((store) => store.member?.pipelines[0]?.modelId ?? '');
+  const model = useMember((store) => store.member?.pipelines.find(({ state }) => state === 'serving')?.modelId ?? '');
   const curl = curlSnippet(address, model);
   return (
     <div className="snippet">

@@ -10,7 +10,8 @@ import './Placement.css';
 /** Where the layers of every serving model lie, and how often activations travel. */
 export function Placement() {
   const pipelines = useMember((store) => store.member?.pipelines ?? none);
-  return pipelines.map((pipeline) => <PipelinePicture key={pipeline.id} pipeline={pipeline} />);
+  const serving = pipelines.filter(({ state }) => state === 'serving' || state === 'draining');
+  return serving.map((pipeline) => <PipelinePicture key={pipeline.id} pipeline={pipeline} />);
 }
 
 const none: ServingPipeline[] = [];

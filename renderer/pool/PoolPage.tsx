@@ -131,7 +131,9 @@ function Members({ pool, onAsk, perform }: PartProps) {
 }
 
 function Serving() {
-  const serves = useMember(({ member }) => (member?.pipelines.length ?? 0) > 0);
+  const serves = useMember(
+    ({ member }) => member?.pipelines.some(({ state }) => state === 'serving' || state === 'draining') ?? false,
+  );
   if (serves) return <Placement />;
   return (
     <section className="card" aria-label="Serving">

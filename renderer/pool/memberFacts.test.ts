@@ -36,10 +36,22 @@ test.each([
 
 test('the bytes of all stages of a member are added up', () => {
   const stage = (name: string, bytes: number) => ({ member: name, startLayer: 0, endLayer: 1, bytes });
-  const pipeline = { id: 'p', modelId: 'm', hops: 0, lastTokensPerSecond: null };
+  const pipeline = {
+    id: 'p',
+    modelId: 'm',
+    aliases: [],
+    state: 'serving' as const,
+    fraction: 0,
+    reason: null,
+    driver: { id: 'd', name: 'desk' },
+    contextLength: 4096,
+    hops: 0,
+    lastTokensPerSecond: null,
+  };
   const pipelines = [
     { ...pipeline, placement: [stage('desk', 3), stage('lap', 5)] },
     { ...pipeline, placement: [stage('desk', 4)] },
+    { ...pipeline, state: 'failed' as const, placement: [stage('desk', 100)] },
   ];
   expect(servedBytes('desk', pipelines)).toBe(7);
 });

@@ -39,6 +39,7 @@ export function stateOf({ state, reject, paused, self }: PoolMemberDetail): Memb
 /** Bytes that models take on a member, of what is planned. */
 export function servedBytes(name: string, pipelines: readonly ServingPipeline[]): number {
   return pipelines
+    .filter(({ state }) => state !== 'stopped' && state !== 'failed')
     .flatMap(({ placement }) => placement)
     .filter((stage) => stage.member === name)
     .reduce((sum, { bytes }) => sum + bytes, 0);

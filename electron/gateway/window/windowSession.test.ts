@@ -14,6 +14,12 @@ const serving: MemberState = {
     {
       id: 'p1',
       modelId: 'demo',
+      aliases: [],
+      state: 'serving',
+      fraction: 0,
+      reason: null,
+      driver: { id: 'm', name: 'desk' },
+      contextLength: 4096,
       placement: [
         { member: 'desk', startLayer: 0, endLayer: 3, bytes: 300 },
         { member: 'attic', startLayer: 3, endLayer: 4, bytes: 120 },

@@ -1,0 +1,52 @@
+import type { ModelServing } from '../pipeline/modelServing.ts';
+import { PipelineError } from '../pipeline/pipelineError.ts';
+import { WireError } from '../wire/wireError.ts';
+import { GatewayError } from './gatewayError.ts';
+import type { ServingPipeline } from './memberApi.ts';
+import type { MemberActions } from './window/memberState.ts';
+
+/** What the contract's methods about serving do. */
+export function servingActions(models: ModelServing): Pick<MemberActions, 'serve' | 'stop'> {
+  return {
+    serve: async (params) => {
+      // Whoever asked may leave; `stop` takes it back.
+      const { id, contextLength } = await models.serve(params, () => {}, new AbortController().signal);
+      return { model: id, contextLength };
+    },
+    stop: async ({ model, drainMs }) => {
+      if (await models.stop(model, drainMs)) return { stopped: model };
+      throw new GatewayError(`No model '${model}' is being served.`, { status: 404, code: 'model_not_found' });
+    },
+  };
+}
+
+/** Every pipeline of the pool, as windows and commands see it. */
+export function servingPipelines(models: Pick<ModelServing, 'pipelines'>): ServingPipeline[] {
+  return models.pipelines().map(({ report, driver }) => ({
+    id: report.id,
+    modelId: report.modelId,
+    aliases: report.aliases,
+    state: report.state,
+    fraction: report.fraction,
+    reason: report.failure?.message ?? null,
+    driver: { id: driver.id, name: driver.name },
+    contextLength: report.contextLength,
+    placement: report.stages.map(({ name: member, startLayer, endLayer, bytes }) => ({
+      member,
+      startLayer,
+      endLayer,
+      bytes,
+    })),
+    hops: Math.max(0, report.stages.length - 1),
+    lastTokensPerSecond: report.tokensPerSecond,
+  }));
+}
+
+/** What a request to serve or stop is answered with where it fails. */
+export function servingError(cause: unknown): never {
+  if (cause instanceof PipelineError && cause.kind === 'FormFailed') {
+    throw new GatewayError(cause.message, { status: 409, code: 'form_failed', cause });
+  }
+  if (cause instanceof WireError) throw new GatewayError(cause.message, { status: 503, code: cause.name, cause });
+  throw cause;
+}

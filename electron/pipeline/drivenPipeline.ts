@@ -1,0 +1,306 @@
+import type { KvType } from '../planner/planOptions.ts';
+import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
+import { MemberClient } from '../wire/memberClient.ts';
+import {
+  type Coordinator,
+  type FormedPipeline,
+  type FormOptions,
+  formPipeline,
+  type StageLoading,
+} from './formPipeline.ts';
+import type { ModelFiles, ModelHolder } from './modelFiles.ts';
+import { PipelineError } from './pipelineError.ts';
+import type { PipelineReport, PipelineState, PlannedPlace } from './pipelineReport.ts';
+import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
+import type { ModelText, VocabularyShelf } from './vocabularyShelf.ts';
+
+/** One pipeline as the member that leads has planned it. */
+export interface PipelineOrder {
+  id: string;
+  epoch: Epoch;
+  /** Content id of the model, and who has its file. */
+  model: string;
+  holders: readonly ModelHolder[];
+  /** What clients call it. */
+  modelId: string;
+  aliases: readonly string[];
+  stages: readonly PlannedPlace[];
+  /** Tokens over all slots. */
+  contextLength: number;
+  slots: number;
+  /** Most tokens in one step. */
+  batch: number;
+  kvType: KvType;
+  exact: boolean;
+}
+
+export interface DrivenPipelineOptions {
+  /** This member. */
+  coordinator: Coordinator;
+  files: ModelFiles;
+  shelf: VocabularyShelf;
+  /** Called after every change of `report`. */
+  onChange: () => void;
+  route?: FormOptions['route'];
+}
+
+export interface ComingUp {
+  onState(state: PipelineState): void;
+  onStage(progress: StageLoading): void;
+}
+
+/** Progress is told again only when it has come on by this much. */
+const TOLD_FRACTION = 0.02;
+
+/** A pipeline that this member drives, from its first stage file to its end: takes its requests and says how it fares. */
+export class DrivenPipeline {
+  readonly order: PipelineOrder;
+  readonly #options: DrivenPipelineOptions;
+  readonly #abort = new AbortController();
+  readonly #release: (() => Promise<void> | void)[] = [];
+  readonly #stages: { phase: StageLoading['phase'] | null; fraction: number }[];
+  #state: PipelineState = 'fetching';
+  #fraction = 0;
+  #failure: PipelineError | null = null;
+  #formed: FormedPipeline | null = null;
+  #text: ModelText | null = null;
+  #createdAt = 0;
+  #load = 0;
+  #tokensPerSecond: number | null = null;
+  #onIdle: () => void = () => {};
+  #settled: Promise<void> = Promise.resolve();
+  #ending: Promise<void> | null = null;
+
+  constructor(order: PipelineOrder, options: DrivenPipelineOptions) {
+    this.order = order;
+    this.#options = options;
+    this.#stages = order.stages.map(() => ({ phase: null, fraction: 0 }));
+  }
+
+  get report(): PipelineReport {
+    const { id, model, modelId, aliases, stages, contextLength, slots } = this.order;
+    return {
+      id,
+      model,
+      modelId,
+      aliases: [...aliases],
+      state: this.#state,
+      failure: this.#failure && { kind: this.#failure.kind, message: this.#failure.message },
+      stages: [...stages],
+      fraction: this.#fraction,
+      contextLength: Math.floor(contextLength / slots),
+      slots,
+      createdAt: this.#createdAt,
+      load: this.#load,
+      tokensPerSecond: this.#tokensPerSecond,
+    };
+  }
+
+  /** Of its model; null before it has been opened. */
+  get text(): ModelText | null {
+    return this.#text;
+  }
+
+  get isServing(): boolean {
+    return this.#state === 'serving';
+  }
+
+  /**
+   * Forms and warms it; resolves when it serves. Rejects with one plain line, or the signal's reason, and leaves nothing
+   * behind but what `report` says.
+   */
+  start(listener: ComingUp, signal: AbortSignal): Promise<void> {
+    const starting = this.#start(listener, AbortSignal.any([signal, this.#abort.signal]));
+    this.#settled = starting.catch(() => {});
+    return starting;
+  }
+
+  /** See `ServedModel.generate`. */
+  async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GeneratedToken, void, void> {
+    if (this.#failure !== null) throw this.#failure;
+    const formed = this.#formed;
+    const { grammar } = request.sampling;
+    // A stage would learn only after the prompt that it is none.
+    const problem = grammar === null ? null : await this.#text?.vocabulary.grammarProblem(grammar);
+    if (problem) throw new PipelineError('BadGrammar', `The request cannot be served: ${problem}.`);
+    if (this.#state !== 'serving' || formed === null) {
+      const { modelId } = this.order;
+      const why = this.#state === 'draining' ? 'is being stopped' : 'does not serve';
+      throw new PipelineError('Closed', `${modelId} ${why}.`);
+    }
+    this.#load += 1;
+    this.#options.onChange();
+    let count = 0;
+    let firstAt = 0;
+    try {
+      for await (const token of formed.pipeline.generate(request, signal)) {
+        count += 1;
+        if (count === 1) firstAt = performance.now();
+        yield token;
+      }
+    } finally {
+      this.#load -= 1;
+      if (this.#load === 0) this.#onIdle();
+      // How fast the tokens came, the first one's wait left out.
+      const seconds = (performance.now() - firstAt) / 1000;
+      if (count > 1 && seconds > 0) this.#tokensPerSecond = (count - 1) / seconds;
+      this.#options.onChange();
+    }
+  }
+
+  /**
+   * Takes no more requests, lets those that run end for at most `drainMs`, and unloads every stage. One that is coming up is
+   * taken back. Resolves when it has ended.
+   */
+  stop(drainMs: number): Promise<void> {
+    if (this.#ending !== null && drainMs === 0) this.#onIdle();
+    this.#ending ??= this.#stop(drainMs);
+    return this.#ending;
+  }
+
+  /** Ends it at once with what has happened to it, which every later request is told. Resolves when it has ended. */
+  async fail(error: PipelineError): Promise<void> {
+    this.#abort.abort(error);
+    this.#formed?.pipeline.fail(error);
+    await this.#settled;
+    await this.#formed?.close();
+  }
+
+  async #start(listener: ComingUp, signal: AbortSignal): Promise<void> {
+    const { order } = this;
+    const { coordinator, files, shelf, route } = this.#options;
+    try {
+      signal.throwIfAborted();
+      listener.onState(this.#state);
+      const opened = await files.open(order.model, order.holders, signal);
+      const text = await shelf.take(order.model, (path) => opened.writeVocabulary(path, { signal }));
+      this.#release.push(() => shelf.release(order.model));
+      this.#text = text;
+      const { endTokens, bosToken } = text.vocabulary;
+      const stages = order.stages.map(({ member, name, address, startLayer, endLayer }) => {
+        const client = new MemberClient({ address, member, tls: coordinator.tls });
+        this.#release.push(() => client.close());
+        return { member: client, name, startLayer, endLayer };
+      });
+      const { id, epoch, model, contextLength, slots, batch, kvType, exact } = order;
+      const formed = await formPipeline(
+        coordinator,
+        {
+          id,
+          epoch,
+          stages,
+          modelPath: opened.path,
+          fingerprint: model,
+          contextLength,
+          slots,
+          batch,
+          kvType,
+          exact,
+          endTokens,
+          warmToken: Math.max(0, bosToken),
+        },
+        {
+          signal,
+          ...(route && { route }),
+          onProgress: (progress) => {
+            this.#follow(progress, listener);
+            listener.onStage(progress);
+          },
+          onPhase: (phase) => this.#enter(phase, listener),
+        },
+      );
+      this.#formed = formed;
+      this.#release.push(() => formed.close());
+      void formed.ended.then(() => this.#lost(formed));
+      this.#createdAt = Math.floor(Date.now() / 1000);
+      this.#enter('serving', listener);
+    } catch (cause) {
+      await this.#releaseAll().catch(() => {});
+      this.#text = null;
+      if (signal.aborted && !(cause instanceof PipelineError)) {
+        // Nobody waits for it any more.
+        this.#enter('stopped', listener);
+        throw cause;
+      }
+      const message = cause instanceof Error ? cause.message : String(cause);
+      this.#failure = cause instanceof PipelineError ? cause : new PipelineError('FormFailed', message, { cause });
+      this.#enter('failed', listener);
+      throw cause;
+    }
+  }
+
+  #enter(state: PipelineState, listener: Pick<ComingUp, 'onState'>): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#fraction = 0;
+    listener.onState(state);
+    this.#options.onChange();
+  }
+
+  #follow({ stage, phase, fraction }: StageLoading, listener: ComingUp): void {
+    this.#stages[stage] = { phase, fraction };
+    const slowest = (only: (phase: StageLoading['phase'] | null) => boolean): number =>
+      Math.min(1, ...this.#stages.filter((each) => only(each.phase)).map((each) => each.fraction));
+    const files = this.#stages.some((each) => each.phase === null || isFile(each.phase));
+    this.#enter(files ? 'fetching' : 'loading', listener);
+    const now = slowest((each) => !files || each === null || isFile(each));
+    if (Math.abs(now - this.#fraction) < TOLD_FRACTION) return;
+    this.#fraction = now;
+    this.#options.onChange();
+  }
+
+  /** The pipeline has ended by itself. */
+  #lost({ pipeline }: FormedPipeline): void {
+    if (this.#state !== 'serving' && this.#state !== 'draining') return;
+    if (this.#ending === null) this.#failure = pipeline.failure;
+    this.#state = this.#ending === null ? 'failed' : this.#state;
+    this.#onIdle();
+    this.#options.onChange();
+  }
+
+  async #stop(drainMs: number): Promise<void> {
+    this.#abort.abort(new PipelineError('Closed', `${this.order.modelId} has been stopped.`));
+    await this.#settled;
+    if (this.#state === 'serving') {
+      this.#state = 'draining';
+      this.#options.onChange();
+      await this.#idle(drainMs);
+    }
+    try {
+      await this.#releaseAll();
+    } finally {
+      this.#failure = null;
+      this.#text = null;
+      this.#state = 'stopped';
+      this.#options.onChange();
+    }
+  }
+
+  #idle(ms: number): Promise<void> {
+    if (this.#load === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** Gives everything back, what was taken last first. One that fails does not keep the others; the first error is thrown. */
+  async #releaseAll(): Promise<void> {
+    const errors: unknown[] = [];
+    for (const give of this.#release.splice(0).reverse()) {
+      try {
+        await give();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+}
+
+function isFile(phase: StageLoading['phase']): boolean {
+  return phase === 'fetching' || phase === 'cutting';
+}

@@ -1,0 +1,102 @@
+import type { ModelShape } from '../planner/modelShape.ts';
+import { plan } from '../planner/plan.ts';
+import type { Force, KvType, Link } from '../planner/planOptions.ts';
+import { PipelineError } from './pipelineError.ts';
+import type { PlannedPlace } from './pipelineReport.ts';
+import type { MemberFacts } from './servingRoom.ts';
+
+/** A member that answered, and what it offers. */
+export interface Candidate {
+  id: string;
+  name: string;
+  address: string;
+  build: string;
+  facts: MemberFacts;
+  /** Not heard of lately. */
+  stale: boolean;
+  /** The way there from the member that leads. */
+  link: { rttMs: number; bytesPerSecond: number } | null;
+  /** Bytes that other pipelines have there. */
+  takenBytes: number;
+}
+
+export interface PlaceOptions {
+  /** Tokens over all slots. */
+  contextLength: number;
+  slots: number;
+  batch: number;
+  kvType: KvType;
+  exact: boolean;
+  force?: Force | undefined;
+  /** Pipelines at most. */
+  replicas: number;
+  /** Whether the candidates are in the order that the stages are to have. */
+  ordered: boolean;
+  /** Id of the member that leads. */
+  coordinator: string;
+  /** The build that members must run. */
+  build: string;
+}
+
+export interface Placement {
+  /** Of each pipeline, the one that serves soonest first; at least one. */
+  pipelines: PlannedPlace[][];
+  explain: string[];
+}
+
+/**
+ * Lets the planner place a model over the members, on what other pipelines have left of them. Pure. Throws
+ * PipelineError('FormFailed') with the planner's own words where the model fits nowhere.
+ */
+export function placePipelines(
+  candidates: readonly Candidate[],
+  shape: ModelShape,
+  { coordinator, ordered, replicas, ...options }: PlaceOptions,
+): Placement {
+  const { build, ...sizes } = options;
+  const leader = candidates.find(({ id }) => id === coordinator)?.address ?? null;
+  const members = candidates.map(({ name, address, build: own, facts, stale, takenBytes }) => ({
+    ...left(facts, takenBytes),
+    name,
+    address,
+    build: own,
+    stale,
+  }));
+  const decided = plan(members, shape, {
+    ...sizes,
+    coordinator: leader,
+    referenceCommit: build,
+    maxReplicas: replicas,
+    links: leader === null ? [] : linksOf(candidates, leader),
+    ...(replicas > 1 && { replicas }),
+    ...(ordered && { members: candidates.map(({ address }) => address) }),
+  });
+  if (decided.pipelines.length === 0) throw new PipelineError('FormFailed', decided.explain.join(' '));
+  const byAddress = new Map(candidates.map((candidate) => [candidate.address, candidate]));
+  const pipelines = decided.pipelines.map(({ stages }) =>
+    stages.map(({ address, startLayer, endLayer, bytes }): PlannedPlace => {
+      const { id: member = '', name = address } = byAddress.get(address) ?? {};
+      return { member, name, address, startLayer, endLayer, bytes: bytes.total };
+    }),
+  );
+  return { pipelines, explain: decided.explain };
+}
+
+/** What is left of an offer, of a card first and then of the plain RAM beside it. */
+function left(facts: MemberFacts, takenBytes: number): MemberFacts {
+  const memoryBytes = Math.max(1, facts.memoryBytes - takenBytes);
+  if (facts.hostMemoryBytes === undefined) return { ...facts, memoryBytes };
+  const beyond = Math.max(0, takenBytes - facts.memoryBytes);
+  return { ...facts, memoryBytes, hostMemoryBytes: Math.max(0, facts.hostMemoryBytes - beyond) };
+}
+
+/** What the leader has measured; the way back is taken to be as long. */
+function linksOf(candidates: readonly Candidate[], leader: string): Link[] {
+  return candidates.flatMap(({ address, link }) => {
+    if (link === null || address === leader) return [];
+    return [
+      { from: leader, to: address, ...link },
+      { from: address, to: leader, rttMs: link.rttMs },
+    ];
+  });
+}

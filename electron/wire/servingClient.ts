@@ -1,0 +1,108 @@
+import type { ClientReadableStream } from '@grpc/grpc-js';
+import { clientOptions } from './channelOptions.ts';
+import {
+  type AnswerToken,
+  type DriveOrder,
+  ServingClient as GeneratedClient,
+  type GenerateOrder,
+  type PipelineNow,
+  type ServeNews,
+  type ServeOrder,
+  type StopOrder,
+} from './generated/roomful/v1/serving.ts';
+import { type Peer, PeerCalls } from './peerCalls.ts';
+
+const FIND_TIMEOUT_MS = 5000;
+/** Beyond the time that requests get to end. */
+const STOP_TIMEOUT_MS = 30_000;
+
+/**
+ * Asks another member about models that serve; one connection, kept until `close`. Every method rejects with a WireError.
+ * A stream ends the call when its iteration is left, or by its signal.
+ */
+export class ServingClient {
+  readonly member: string;
+  readonly address: string;
+  readonly #calls: PeerCalls;
+  readonly #client: GeneratedClient;
+
+  constructor(peer: Peer) {
+    this.member = peer.member;
+    this.address = peer.address;
+    this.#calls = new PeerCalls(peer);
+    this.#client = new GeneratedClient(peer.address, this.#calls.credentials, clientOptions);
+  }
+
+  serve(order: ServeOrder, signal: AbortSignal): AsyncGenerator<ServeNews, void, void> {
+    return this.#stream('Serving a model', () => this.#client.serve(order), signal);
+  }
+
+  drive(order: DriveOrder, signal: AbortSignal): AsyncGenerator<ServeNews, void, void> {
+    return this.#stream('Driving a pipeline', () => this.#client.drive(order), signal);
+  }
+
+  async stop(order: StopOrder): Promise<number> {
+    const reply = await this.#calls.unary<{ stopped: number }>(
+      'Stopping a model',
+      order.drainMs + STOP_TIMEOUT_MS,
+      (metadata, options, done) => this.#client.stop(order, metadata, options, done),
+    );
+    return reply.stopped;
+  }
+
+  /** The member's pipelines now and after every change. */
+  async *watch(signal: AbortSignal): AsyncGenerator<PipelineNow[], void, void> {
+    const lists = this.#stream('Watching pipelines', () => this.#client.watchPipelines({}), signal);
+    for await (const { pipelines } of lists) yield pipelines;
+  }
+
+  async *generate(order: GenerateOrder, signal: AbortSignal): AsyncGenerator<AnswerToken, void, void> {
+    for await (const { tokens } of this.#stream('Generating', () => this.#client.generate(order), signal)) {
+      yield* tokens;
+    }
+  }
+
+  async *vocabulary(pipeline: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+    const chunks = this.#stream('Fetching a vocabulary', () => this.#client.vocabulary({ pipeline }), signal);
+    for await (const { data } of chunks) yield data;
+  }
+
+  /** The content id of the model on the member's disk that is called so; null where there is none. */
+  async findModel(model: string): Promise<string | null> {
+    const reply = await this.#calls.unary<{ model: string }>(
+      'Looking for a model',
+      FIND_TIMEOUT_MS,
+      (metadata, options, done) => this.#client.findModel({ model }, metadata, options, done),
+    );
+    return reply.model === '' ? null : reply.model;
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  /** A member that hangs is found out by keepalive. */
+  async *#stream<Reply>(
+    what: string,
+    start: () => ClientReadableStream<Reply>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Reply, void, void> {
+    signal.throwIfAborted();
+    const call = start();
+    const cancel = (): void => call.cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    let up = false;
+    call.once('metadata', () => {
+      up = true;
+    });
+    try {
+      for await (const reply of call) yield reply as Reply;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#calls.errorOf(error, { what, up, timeoutMs: 0 });
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      call.cancel();
+    }
+  }
+}
