@@ -1,6 +1,5 @@
 import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { formatInvite, parseInvite } from '../../electron/pool/trust/inviteToken.ts';
 import { eventually } from '../testing/eventually.ts';
@@ -8,16 +7,13 @@ import { describeOnLan } from './describeOnLan.ts';
 import type { LanMachine } from './lanMachine.ts';
 import type { LanMember } from './testing/lanMember.ts';
 import { LanPool, oneReign } from './testing/lanPool.ts';
+import { lanProgram } from './testing/lanProgram.ts';
 import { openPorts } from './testing/openPorts.ts';
 
 const MIB = 2 ** 20;
 /** Connections of each kind at each listener. */
 const FLOOD = 10_000;
 const HELD_AT_ONCE = 2000;
-
-function program(name: string): string {
-  return fileURLToPath(new URL(`../../dist/e2e/lan/programs/${name}.js`, import.meta.url));
-}
 
 describeOnLan('strangers, and members that are none any more', () => {
   let pool: LanPool;
@@ -59,7 +55,7 @@ describeOnLan('strangers, and members that are none any more', () => {
     await expect(bob.join(brief)).rejects.toThrow(/expired/);
 
     const replayed = await outside.run(process.execPath, [
-      program('replayJoin'),
+      lanProgram('replayJoin'),
       join(pool.folder, 'mal'),
       'mal',
       once,
@@ -105,7 +101,7 @@ describeOnLan('strangers, and members that are none any more', () => {
     expect(ports).toHaveLength(3);
     expect(ports).toContain(parseInvite(token).port);
     const addresses = ports.map((port) => `${ada.machine.ipv4}:${port}`);
-    const flood = outside.start(process.execPath, [program('flood'), ...addresses]);
+    const flood = outside.start(process.execPath, [lanProgram('flood'), ...addresses]);
     let orders = 0;
     const order = async (line: string): Promise<void> => {
       orders += 1;
@@ -159,7 +155,7 @@ describeOnLan('strangers, and members that are none any more', () => {
       heartbeat: `${ada.machine.ipv4}:${heartbeat}`,
       epoch,
     };
-    return JSON.parse(await from.run(process.execPath, [program('tryCalls'), JSON.stringify(calls)]));
+    return JSON.parse(await from.run(process.execPath, [lanProgram('tryCalls'), JSON.stringify(calls)]));
   }
 });
 

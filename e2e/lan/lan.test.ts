@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { eventually } from '../testing/eventually.ts';
@@ -8,6 +11,7 @@ import { describeOnLan } from './describeOnLan.ts';
 import { Lan } from './lan.ts';
 import type { LanMachine } from './lanMachine.ts';
 import { listNamespaces, removeLeftovers } from './namespaces.ts';
+import { lanProgram } from './testing/lanProgram.ts';
 
 const ECHO = `
   const server = require('node:net').createServer((socket) => socket.pipe(socket));
@@ -86,9 +90,7 @@ describeOnLan('the LAN in a box', () => {
   });
 
   test('what a killed test leaves behind dies at once, and is removed by the next one', async () => {
-    const owner = spawn(process.execPath, [
-      fileURLToPath(new URL('../../dist/e2e/lan/programs/abandonLan.js', import.meta.url)),
-    ]);
+    const owner = spawn(process.execPath, [lanProgram('abandonLan')]);
     const [, pid] = await watchOutput(owner, 'abandonLan').says(/pid (\d+)\n/);
     const left = (await listNamespaces()).filter((name) => name.startsWith(`roomful-${owner.pid}-`));
     expect(left).toHaveLength(2);
@@ -99,6 +101,37 @@ describeOnLan('the LAN in a box', () => {
     await removeLeftovers();
     const there = await listNamespaces();
     for (const name of left) expect(there).not.toContain(name);
+  });
+
+  test('a test runner that is killed takes its machines along', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'roomful-killed-'));
+    try {
+      const lanFile = new URL('../../dist/e2e/lan/lan.js', import.meta.url);
+      await writeFile(
+        join(folder, 'endless.test.mjs'),
+        `import { writeFileSync } from 'node:fs';
+        import { Lan } from '${lanFile}';
+        test('never ends', async () => {
+          const lan = await Lan.create(1);
+          writeFileSync('pids', [process.pid, lan.machine(1).start('sleep', ['600']).pid].join(' '));
+          await new Promise(() => {});
+        }, 600_000);`,
+      );
+      const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url));
+      const runner = spawn(process.execPath, [vitest, 'run', '--globals', '--root', folder], { cwd: folder });
+      const pids = await eventually(() => readFile(join(folder, 'pids'), 'utf8'));
+      const [worker = 0, sleeper = 0] = pids.split(' ').map(Number);
+      const left = (await listNamespaces()).filter((name) => name.startsWith(`roomful-${worker}-`));
+      expect(left).toHaveLength(2);
+
+      runner.kill('SIGKILL');
+      for (const pid of [worker, sleeper]) await eventually(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'));
+      lan = await Lan.create(1);
+      const there = await listNamespaces();
+      for (const name of left) expect(there).not.toContain(name);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   test('a LAN takes its processes and namespaces with it', async () => {

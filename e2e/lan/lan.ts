@@ -36,6 +36,7 @@ export class Lan {
   /** Makes a LAN of so many machines. Needs Linux and root, see describeOnLan. */
   static async create(count: number): Promise<Lan> {
     await removeLeftovers();
+    if (made === 0) endWithRunner();
     made += 1;
     const prefix = `${ownerPrefix(process.pid)}-${made}`;
     const machines = Array.from({ length: count }, (_, index) => {
@@ -170,6 +171,14 @@ export class Lan {
     if (port === undefined) throw new Error(`Machine ${machine.number} has no card ${card}`);
     return port;
   }
+}
+
+/**
+ * A worker of vitest outlives a runner that was killed, and would keep its machines. Its end takes their processes along;
+ * the next LAN removes the rest.
+ */
+function endWithRunner(): void {
+  process.once('disconnect', () => process.exit(1));
 }
 
 function switchName(network: number, part: number): string {

@@ -1,16 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type TestMember, TestPool } from '../testing/testPool.ts';
 import { describeOnLan } from './describeOnLan.ts';
 import { Lan } from './lan.ts';
 import type { LanMachine } from './lanMachine.ts';
 import type { LanProcess } from './lanProcess.ts';
-
-function program(name: string): string {
-  return fileURLToPath(new URL(`../../dist/e2e/lan/programs/${name}.js`, import.meta.url));
-}
+import { lanProgram } from './testing/lanProgram.ts';
 
 describeOnLan('the way to a member', () => {
   let lan: Lan;
@@ -29,7 +25,7 @@ describeOnLan('the way to a member', () => {
   async function start(machine: LanMachine, name: string, owner: TestMember, ...args: string[]): Promise<LanProcess> {
     const file = join(owner.home, 'tls.json');
     await writeFile(file, JSON.stringify(owner.tls), { mode: 0o600 });
-    const started = machine.start(process.execPath, [program(name), file, ...args]);
+    const started = machine.start(process.execPath, [lanProgram(name), file, ...args]);
     await started.says(/ready|listening/);
     return started;
   }

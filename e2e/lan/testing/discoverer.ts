@@ -1,11 +1,11 @@
-import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../../testing/eventually.ts';
 import type { LanMachine } from '../lanMachine.ts';
 import type { LanProcess } from '../lanProcess.ts';
+import { lanProgram } from './lanProgram.ts';
 
-const program = fileURLToPath(new URL('../../../dist/e2e/lan/programs/discover.js', import.meta.url));
+const program = lanProgram('discover');
 
 const lineSchema = z.object({ event: z.string(), value: z.unknown() });
 const foundSchema = z.object({

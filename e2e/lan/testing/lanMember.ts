@@ -67,9 +67,14 @@ export class LanMember {
 
   /** Gives the token on standard input, so that it is in no process's arguments; throws with what it said. */
   async join(token: string): Promise<void> {
-    const joining = this.#start(['join', '-']);
-    joining.end(token);
-    if ((await joining.exit) !== 0) throw new Error(joining.stderr().trim());
+    await this.#tell(token, 'join', '-');
+  }
+
+  /** Answers the file. */
+  async exportAuthority(passphrase: string): Promise<string> {
+    const file = `${this.home}-authority`;
+    await this.#tell(`${passphrase}\n`, 'export-authority', file);
+    return file;
   }
 
   /** What its gateway answers, asked on the machine itself, since it is on loopback there. */
@@ -140,6 +145,13 @@ export class LanMember {
 
   wake(): void {
     for (const { pid } of this.#all()) process.kill(pid, 'SIGCONT');
+  }
+
+  /** Runs a command that reads something from its standard input; throws with what it said where it fails. */
+  async #tell(input: string, ...args: string[]): Promise<void> {
+    const command = this.#start(args);
+    command.end(input);
+    if ((await command.exit) !== 0) throw new Error(command.stderr().trim());
   }
 
   #all(): { pid: number }[] {

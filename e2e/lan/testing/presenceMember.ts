@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { foundPool } from '../../../electron/pool/foundPool.ts';
@@ -6,8 +5,9 @@ import { openIdentity } from '../../../electron/pool/identity.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { LanMachine } from '../lanMachine.ts';
 import type { LanProcess } from '../lanProcess.ts';
+import { lanProgram } from './lanProgram.ts';
 
-const program = fileURLToPath(new URL('../../../dist/e2e/lan/programs/presence.js', import.meta.url));
+const program = lanProgram('presence');
 
 const viewSchema = z.object({
   members: z.array(
