@@ -2,12 +2,14 @@ import { decode } from './decode.ts';
 import { links } from './links.ts';
 import { planBench } from './plan.ts';
 import { type BenchReport, publish } from './report.ts';
+import { windowBench } from './window.ts';
 
 /** `npm run bench -- NAME [--json]`. */
 const benches: Record<string, { about: string; run: () => Promise<BenchReport> }> = {
   decode: { about: 'ms per token: the whole model, 2 and 3 stages, with round trips of 0 to 20 ms', run: decode },
   links: { about: 'what two links with TLS add to a step, by frame size', run: links },
   plan: { about: 'ms per plan: 8 members x 80 layers, 200 members x 128 layers', run: planBench },
+  window: { about: 'ms of script and layout in Chromium: first paint, the playground', run: windowBench },
 };
 
 const [name, ...flags] = process.argv.slice(2);

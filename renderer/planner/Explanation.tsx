@@ -8,8 +8,9 @@ export function Explanation({ question, of = 'this' }: { question: Question; of?
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled region must be reachable with the keyboard
     <section className="explanation" aria-label={`Why ${of} plan`} tabIndex={0}>
       <ol>
-        {lines.map((line) => (
-          <li key={line}>{line}</li>
+        {lines.map((line, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: while one drags a slider a line only changes its words
+          <li key={index}>{line}</li>
         ))}
       </ol>
     </section>

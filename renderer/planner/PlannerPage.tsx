@@ -18,22 +18,11 @@ import './Planner.css';
 export function PlannerPage() {
   useSharedRoom();
   useShortcuts();
-  const question = usePlayground(({ history }) => history.present.question);
   const kept = usePlayground(({ compared }) => compared?.question ?? null);
   return (
     <Page title="Planner" actions={<Toolbar />} fills>
       <div className="planner">
-        <div className="planner-view">
-          {kept === null ? (
-            <>
-              <Outcome question={question} />
-              <RoomGraph />
-              <Explanation question={question} />
-            </>
-          ) : (
-            <Comparison kept={kept} />
-          )}
-        </div>
+        <div className="planner-view">{kept === null ? <Present /> : <Comparison kept={kept} />}</div>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled region must be reachable with the keyboard */}
         <section className="planner-panel" aria-label="What to plan" tabIndex={0}>
           <MemberPanel />
@@ -42,6 +31,17 @@ export function PlannerPage() {
         </section>
       </div>
     </Page>
+  );
+}
+
+function Present() {
+  const question = usePlayground(({ history }) => history.present.question);
+  return (
+    <>
+      <Outcome question={question} />
+      <RoomGraph />
+      <Explanation question={question} />
+    </>
   );
 }
 

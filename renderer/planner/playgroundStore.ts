@@ -1,4 +1,5 @@
 import { create } from 'zustand';
+import { useShallow } from 'zustand/react/shallow';
 import { arrange, COLUMN, ROW } from './arrange.ts';
 import { type History, record, redo, settle, startHistory, undo } from './history.ts';
 import {
@@ -27,6 +28,16 @@ export const usePlayground = create<PlaygroundStore>()(() => ({
   compared: null,
   problem: null,
 }));
+
+/** Some fields of the question; the component is drawn again only when one of them changes. */
+export function useAsked<K extends keyof Question>(...fields: K[]): Pick<Question, K> {
+  return usePlayground(
+    useShallow(({ history }) => {
+      const { question } = history.present;
+      return Object.fromEntries(fields.map((field) => [field, question[field]])) as Pick<Question, K>;
+    }),
+  );
+}
 
 const { getState: get, setState: set } = usePlayground;
 

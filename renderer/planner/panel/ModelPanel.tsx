@@ -2,7 +2,7 @@ import { formatBytes } from '../../../electron/planner/formatBytes.ts';
 import { kvTypes } from '../../../electron/planner/planOptions.ts';
 import { RangeField } from '../../controls/RangeField.tsx';
 import { Segments } from '../../controls/Segments.tsx';
-import { ask, endGesture, usePlayground } from '../playgroundStore.ts';
+import { ask, endGesture, useAsked } from '../playgroundStore.ts';
 import { knownModels } from '../scenario/knownModels.ts';
 import type { ModelChoice } from '../scenario/modelChoice.ts';
 
@@ -12,7 +12,7 @@ const kvNames = { f16: 'f16', q8_0: 'q8_0, half' } as const;
 
 /** Which model, and how long and how many its requests are. */
 export function ModelPanel() {
-  const { model, context, slots, kvType } = usePlayground(({ history }) => history.present.question);
+  const { model, context, slots, kvType } = useAsked('model', 'context', 'slots', 'kvType');
   const nearest = contexts.findIndex((tokens) => tokens >= context);
   return (
     <section className="panel-section" aria-label="Model">

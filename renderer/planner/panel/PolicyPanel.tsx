@@ -1,7 +1,7 @@
 import { formatMs } from '../../controls/formatMs.ts';
 import { RangeField } from '../../controls/RangeField.tsx';
 import { Segments } from '../../controls/Segments.tsx';
-import { ask, endGesture, usePlayground } from '../playgroundStore.ts';
+import { ask, endGesture, useAsked } from '../playgroundStore.ts';
 
 const rates = [
   { name: 'Wi-Fi, 300 Mbit/s', bytesPerSecond: 37e6 },
@@ -12,7 +12,7 @@ const rates = [
 
 /** What the planner is to aim for, and the network between the members. */
 export function PolicyPanel() {
-  const { policy, force, replicas, plainRam, network } = usePlayground(({ history }) => history.present.question);
+  const { policy, force, replicas, plainRam, network } = useAsked('policy', 'force', 'replicas', 'plainRam', 'network');
   return (
     <>
       <section className="panel-section" aria-label="Plan">
