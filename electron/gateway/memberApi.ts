@@ -5,6 +5,16 @@
 import { z } from 'zod';
 import type { PlacedStage } from '../planner/placedStage.ts';
 import { forces, kvTypes } from '../planner/planOptions.ts';
+import {
+  type ChatMessage,
+  type Conversation,
+  type ConversationChanges,
+  type ConversationHead,
+  chatMessageSchema,
+  conversationChangesSchema,
+  conversationIdSchema,
+  type FoundMessage,
+} from './conversations/conversation.ts';
 
 /** The life of a pipeline, in order; `failed` may follow any of them. */
 export type PipelineState =
@@ -137,6 +147,16 @@ export interface DoctorReport {
   log: string[];
 }
 
+export type {
+  AnswerFacts,
+  ChatMessage,
+  ChatSettings,
+  Conversation,
+  ConversationChanges,
+  ConversationHead,
+  FoundMessage,
+} from './conversations/conversation.ts';
+
 type NoParams = Record<string, never>;
 
 /** What a window, or the command line, may ask. Each rejects with one plain line where it cannot be done. */
@@ -176,6 +196,17 @@ export interface MemberMethods {
    * left out. Answers when it has ended.
    */
   stop: { params: { model: string; drainMs?: number | undefined }; result: { stopped: string } };
+  /** The chats that are kept on this machine, newest first. */
+  conversations: { params: NoParams; result: { conversations: ConversationHead[] } };
+  conversation: { params: { id: string }; result: Conversation };
+  /** Adds messages to a conversation and changes it; one that is not there begins. */
+  saveConversation: {
+    params: { id: string; changes: ConversationChanges; messages: ChatMessage[] };
+    result: ConversationHead;
+  };
+  deleteConversation: { params: { id: string }; result: NoParams };
+  /** Messages that hold the text, of the newest conversations first. */
+  searchConversations: { params: { text: string }; result: { found: FoundMessage[] } };
 }
 
 /** A subscription sends the present value at once and then every change. */
@@ -257,6 +288,15 @@ export const methodParamSchemas = {
   doctor: z.strictObject({}),
   serve: serveParamsSchema,
   stop: z.strictObject({ model: text, drainMs: z.int().min(0).max(3_600_000).optional() }),
+  conversations: z.strictObject({}),
+  conversation: z.strictObject({ id: conversationIdSchema }),
+  saveConversation: z.strictObject({
+    id: conversationIdSchema,
+    changes: conversationChangesSchema,
+    messages: z.array(chatMessageSchema).max(1000),
+  }),
+  deleteConversation: z.strictObject({ id: conversationIdSchema }),
+  searchConversations: z.strictObject({ text: z.string().max(1000) }),
 } satisfies { [M in MemberMethod]: z.ZodType<MethodParams<M>> };
 
 const topics = ['state', 'pool'] as const satisfies readonly MemberTopic[];

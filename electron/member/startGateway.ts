@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { conversationActions } from '../gateway/conversations/conversationActions.ts';
+import { ConversationStore } from '../gateway/conversations/conversationStore.ts';
 import { createGateway } from '../gateway/createGateway.ts';
 import { localToken } from '../gateway/http/localToken.ts';
 import type { MemberApi, ServingPipeline } from '../gateway/memberApi.ts';
@@ -42,6 +44,7 @@ export async function startGateway(
   const actions = {
     ...poolActions({ pool, pipelines, build, wireVersion: WIRE_VERSION, logFile }),
     ...servingActions(models),
+    ...conversationActions(new ConversationStore(join(home, 'conversations'))),
   };
   const poolTopic = derivedTopic(
     () => poolState({ pool, pipelines }),
