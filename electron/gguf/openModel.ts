@@ -9,7 +9,7 @@ import {
 } from './ggufError.ts';
 import type { Metadata } from './metadata.ts';
 import { type ModelSummary, summarise } from './modelSummary.ts';
-import { openFileReader } from './rangeReader.ts';
+import { type FileReader, openFileReader } from './rangeReader.ts';
 import { type GgufHeader, mostTensors, readHeader, type TensorInfo } from './readHeader.ts';
 
 /** A file as it was when its header was read. */
@@ -53,6 +53,28 @@ export async function openModel(path: string): Promise<ModelSource> {
   return count <= 1 ? modelOf(given.header, [partOf(given)]) : readShards(given, count);
 }
 
+/**
+ * The same for files that lie elsewhere, of which `readers` give the headers, in the order of the set. What they read as
+ * tensor data is of no account.
+ */
+export async function openModelOf(readers: readonly FileReader[]): Promise<ModelSource> {
+  const [firstReader, ...others] = readers;
+  if (firstReader === undefined) throw new RangeError('a model has at least one file');
+  const { header: first, file } = await readFrom(firstReader);
+  const count = first.metadata.count('split.count') ?? 1;
+  if (Math.max(count, 1) !== readers.length) {
+    throw new ShardsDifferError(first.path, `it is one of ${count} files, not of ${readers.length}`);
+  }
+  if (count > 1) checkShard(first, 0, count);
+  const parts = [partOf({ header: first, file })];
+  for (const [index, reader] of others.entries()) {
+    const read = await readFrom(reader);
+    checkShard(read.header, index + 1, count);
+    parts.push(partOf(read));
+  }
+  return modelOf(first, parts);
+}
+
 interface ReadFile {
   header: GgufHeader;
   file: SourceFile;
@@ -68,11 +90,16 @@ interface Part {
 async function readFile(path: string): Promise<ReadFile> {
   const reader = await openFileReader(path);
   try {
-    const header = await readHeader(reader);
-    return { header, file: { path, bytes: reader.size, changedAt: reader.changedAt, headerSha256: header.sha256 } };
+    return await readFrom(reader);
   } finally {
     await reader.close();
   }
+}
+
+async function readFrom(reader: FileReader): Promise<ReadFile> {
+  const header = await readHeader(reader);
+  const { path, size: bytes, changedAt } = reader;
+  return { header, file: { path, bytes, changedAt, headerSha256: header.sha256 } };
 }
 
 function partOf({ header, file }: ReadFile): Part {

@@ -19,6 +19,7 @@ const STATUS_OF: Record<RefusalReason, status> = {
   StaleEpoch: status.FAILED_PRECONDITION,
   UnknownEpoch: status.FAILED_PRECONDITION,
   PlaceTaken: status.ALREADY_EXISTS,
+  NotHeld: status.NOT_FOUND,
   BadRequest: status.INVALID_ARGUMENT,
   Failed: status.ABORTED,
 };

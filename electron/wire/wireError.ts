@@ -8,6 +8,7 @@ export type RefusalReason =
   | 'StaleEpoch'
   | 'UnknownEpoch'
   | 'PlaceTaken'
+  | 'NotHeld'
   | 'BadRequest'
   | 'Failed';
 

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import type { ReadSlicesRequest } from './generated/roomful/v1/slices.ts';
+import { CallRefused } from './wireError.ts';
+
+/** Ranges of one call at most. */
+export const MAX_SLICE_RANGES = 4096;
+
+const index = z.number().int().nonnegative();
+const range = { offset: index, bytes: z.number().int().positive() };
+
+const rangeSchema = z.union([
+  z.object({ tensor: z.string().min(1).max(64), header: z.undefined(), ...range }),
+  z.object({ tensor: z.undefined(), header: index.max(2 ** 16), ...range }),
+]);
+
+const readSchema = z.object({
+  model: z.string().min(1).max(200),
+  ranges: z.array(rangeSchema).min(1).max(MAX_SLICE_RANGES),
+});
+
+/** A part of a tensor, or of the header of a file. */
+export type SlicePart = z.infer<typeof rangeSchema>;
+
+/** Throws CallRefused('BadRequest'). */
+export function parseReadSlices(request: ReadSlicesRequest): { model: string; ranges: SlicePart[] } {
+  const parsed = readSchema.safeParse(request);
+  if (parsed.success) return parsed.data;
+  throw new CallRefused('BadRequest', `Bad request for slices: ${parsed.error.issues[0]?.message ?? 'unreadable'}`);
+}
