@@ -10,7 +10,7 @@ import {
 } from './generated/roomful/v1/slices.ts';
 import { peerOf } from './peerOf.ts';
 import { refusalOf } from './refusal.ts';
-import { slicesServiceDefinition } from './sliceChunkCodec.ts';
+import { SLICE_CHUNK_PREFIX, slicesServiceDefinition } from './sliceChunkCodec.ts';
 import { MAX_SLICE_RANGES, parseReadSlices, type SlicePart } from './sliceRequests.ts';
 import { unaryHandler } from './unaryHandler.ts';
 import { CallRefused } from './wireError.ts';
@@ -44,9 +44,9 @@ export interface SlicesOptions {
 }
 
 /** Large enough that what a message costs does not show, small enough to give way to activations. */
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = Number(process.env['CH'] ?? 256) * 1024;
 /** Chunks of a call that are read or under way at a time. */
-const CHUNKS_AT_ONCE = 3;
+const CHUNKS_AT_ONCE = Number(process.env['LANES'] ?? 3);
 /** Streams that one member may have open at a time. */
 const STREAMS_PER_PEER = 16;
 
@@ -101,7 +101,7 @@ async function sendRanges(
     for (const part of ranges) reader.check(part);
     // Buffers are used again: a fresh one for every chunk would keep the collector busy and the memory high.
     const lanes = Array.from({ length: CHUNKS_AT_ONCE }, () => ({
-      buffer: Buffer.allocUnsafeSlow(CHUNK_BYTES),
+      buffer: Buffer.allocUnsafeSlow(SLICE_CHUNK_PREFIX + CHUNK_BYTES),
       sent: Promise.resolve(),
     }));
     let turn = 0;
@@ -110,7 +110,8 @@ async function sendRanges(
         const lane = lanes[turn++ % lanes.length];
         if (lane === undefined) return;
         await lane.sent;
-        const bytes = lane.buffer.subarray(0, Math.min(CHUNK_BYTES, part.bytes - done));
+        const size = Math.min(CHUNK_BYTES, part.bytes - done);
+        const bytes = lane.buffer.subarray(SLICE_CHUNK_PREFIX, SLICE_CHUNK_PREFIX + size);
         const end = await gate.begin(bytes.byteLength, signal);
         try {
           await reader.read(part, part.offset + done, bytes);

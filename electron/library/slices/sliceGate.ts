@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SendGate } from '../../wire/slicesService.ts';
+import { endChunk, freshPace, type PaceSettings, type PaceState, reserveChunk } from './slicePace.ts';
+
+export interface SliceGateOptions {
+  settings(): PaceSettings;
+  /** Whether a stage computes on this machine now. */
+  isLoaded(): boolean;
+  /** ms. */
+  clock?: () => number;
+}
+
+/** Lets chunks out as slicePace says: as they come, or one by one with rests between them while a stage computes here. */
+export class SliceGate implements SendGate {
+  readonly #options: SliceGateOptions;
+  readonly #clock: () => number;
+  #state: PaceState = freshPace;
+  #alone: Promise<void> = Promise.resolve();
+
+  constructor(options: SliceGateOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? (() => performance.now());
+  }
+
+  async begin(bytes: number, signal: AbortSignal): Promise<() => void> {
+    if (!this.#options.isLoaded()) {
+      await this.#wait(bytes, false, signal);
+      return () => {};
+    }
+    const before = this.#alone;
+    let done = (): void => {};
+    this.#alone = new Promise((resolve) => {
+      done = resolve;
+    });
+    try {
+      await before;
+      await this.#wait(bytes, true, signal);
+    } catch (cause) {
+      done();
+      throw cause;
+    }
+    const startedAt = this.#clock();
+    return () => {
+      this.#state = endChunk(this.#state, { startedAt, now: this.#clock() }, this.#options.settings());
+      done();
+    };
+  }
+
+  async #wait(bytes: number, loaded: boolean, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const now = this.#clock();
+    const { state, startAt } = reserveChunk(this.#state, { now, bytes, loaded }, this.#options.settings());
+    this.#state = state;
+    if (startAt > now) await sleep(startAt - now, undefined, { signal }).catch(() => signal.throwIfAborted());
+  }
+}

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import { GgufError } from '../../gguf/ggufError.ts';
+import { headerBytes } from '../../gguf/headerBytes.ts';
+import type { ModelSource } from '../../gguf/openModel.ts';
+import { type FileReader, openFileReader } from '../../gguf/rangeReader.ts';
+import { type DescribeModelReply, HashWanted, type TensorHash } from '../../wire/generated/roomful/v1/slices.ts';
+import type { SlicePart } from '../../wire/sliceRequests.ts';
+import type { SendGate, SliceReader, SliceSource } from '../../wire/slicesService.ts';
+import { CallRefused } from '../../wire/wireError.ts';
+import type { HeldModel, HeldModels } from './heldModel.ts';
+
+/** Bytes hashed at a time, some 2 ms, so that the event loop stays free. */
+const HASH_BYTES = 1 << 20;
+
+/** Gives the models of this member to others. No path of a file ever leaves it, in a message neither. */
+export class SliceHolder implements SliceSource {
+  readonly #held: HeldModels;
+  readonly #gate: SendGate;
+  /** What was computed because nothing was recorded, by content id, tensor and time of change. */
+  readonly #computed = new Map<string, Promise<string>>();
+
+  constructor(held: HeldModels, gate: SendGate) {
+    this.#held = held;
+    this.#gate = gate;
+  }
+
+  async describe(model: string): Promise<DescribeModelReply> {
+    const { source } = await this.#find(model);
+    const headers = headerBytes(source);
+    return { files: source.files.map(({ bytes }, index) => ({ bytes, headerBytes: headers[index] ?? 0 })) };
+  }
+
+  async open(model: string): Promise<SliceReader> {
+    return new HeldSlices((await this.#find(model)).source);
+  }
+
+  async *hash(
+    model: string,
+    tensors: readonly string[],
+    wanted: HashWanted,
+    signal: AbortSignal,
+  ): AsyncGenerator<TensorHash, void, void> {
+    const { source, hashes } = await this.#find(model);
+    const slices = new HeldSlices(source);
+    try {
+      for (const tensor of tensors) {
+        const recorded = wanted === HashWanted.HASH_WANTED_ON_DISK ? undefined : hashes.get(tensor);
+        const sha256 =
+          recorded ??
+          (wanted === HashWanted.HASH_WANTED_RECORDED
+            ? ''
+            : await this.#compute(model, slices, tensor, wanted === HashWanted.HASH_WANTED_ON_DISK, signal));
+        yield { tensor, sha256: Buffer.from(sha256, 'hex'), recorded: recorded !== undefined };
+      }
+    } finally {
+      await slices.close();
+    }
+  }
+
+  #compute(model: string, slices: HeldSlices, tensor: string, afresh: boolean, signal: AbortSignal): Promise<string> {
+    const key = `${model} ${slices.changedAt(tensor)} ${tensor}`;
+    const known = this.#computed.get(key);
+    if (known !== undefined && !afresh) return known;
+    const computing = this.#hashTensor(slices, tensor, signal);
+    this.#computed.set(key, computing);
+    computing.catch(() => this.#computed.delete(key));
+    return computing;
+  }
+
+  async #hashTensor(slices: HeldSlices, tensor: string, signal: AbortSignal): Promise<string> {
+    const bytes = slices.sizeOf(tensor);
+    const buffer = Buffer.allocUnsafe(Math.min(HASH_BYTES, bytes));
+    const hash = createHash('sha256');
+    for (let done = 0; done < bytes; ) {
+      const chunk = buffer.subarray(0, Math.min(buffer.byteLength, bytes - done));
+      const end = await this.#gate.begin(0, signal);
+      try {
+        await slices.read({ tensor, header: undefined, offset: 0, bytes }, done, chunk);
+        hash.update(chunk);
+      } finally {
+        end();
+      }
+      done += chunk.byteLength;
+    }
+    return hash.digest('hex');
+  }
+
+  async #find(model: string): Promise<HeldModel> {
+    const held = await this.#held.find(model);
+    if (held === undefined) throw new CallRefused('NotHeld', 'This member does not hold that model, or not any more.');
+    return held;
+  }
+}
+
+/** The files of one model, opened as they are needed. */
+class HeldSlices implements SliceReader {
+  readonly #source: ModelSource;
+  readonly #headers: number[];
+  readonly #readers = new Map<number, Promise<FileReader>>();
+
+  constructor(source: ModelSource) {
+    this.#source = source;
+    this.#headers = headerBytes(source);
+  }
+
+  sizeOf(tensor: string): number {
+    return this.#tensor(tensor).byteLength;
+  }
+
+  changedAt(tensor: string): number {
+    return this.#source.files[this.#tensor(tensor).file]?.changedAt ?? 0;
+  }
+
+  check(part: SlicePart): void {
+    const bytes = part.tensor === undefined ? this.#headers[part.header] : this.#tensor(part.tensor).byteLength;
+    if (bytes === undefined || part.offset + part.bytes > bytes) {
+      throw new CallRefused('BadRequest', 'The model has no such part.');
+    }
+  }
+
+  async read(part: SlicePart, offset: number, target: Uint8Array): Promise<void> {
+    const { file, at } =
+      part.tensor === undefined
+        ? { file: part.header, at: 0 }
+        : { file: this.#tensor(part.tensor).file, at: this.#tensor(part.tensor).offset };
+    try {
+      const reader = await this.#reader(file);
+      if ((await reader.read(at + offset, target)) < target.byteLength) throw changed();
+    } catch (cause) {
+      // Messages of that folder name the file.
+      if (cause instanceof GgufError) throw changed(cause);
+      throw cause instanceof CallRefused ? cause : unreadable(cause);
+    }
+  }
+
+  async close(): Promise<void> {
+    const open = [...this.#readers.values()];
+    this.#readers.clear();
+    for (const reader of await Promise.allSettled(open)) if (reader.status === 'fulfilled') await reader.value.close();
+  }
+
+  #tensor(name: string) {
+    const tensor = this.#source.tensors.get(name);
+    if (tensor === undefined) throw new CallRefused('BadRequest', 'The model has no such tensor.');
+    return tensor;
+  }
+
+  #reader(index: number): Promise<FileReader> {
+    const open = this.#readers.get(index) ?? this.#openReader(index);
+    this.#readers.set(index, open);
+    open.catch(() => {});
+    return open;
+  }
+
+  async #openReader(index: number): Promise<FileReader> {
+    const file = this.#source.files[index];
+    if (file === undefined) throw new CallRefused('BadRequest', 'The model has no such file.');
+    const reader = await openFileReader(file.path);
+    if (reader.size === file.bytes && reader.changedAt === file.changedAt) return reader;
+    await reader.close();
+    throw changed();
+  }
+}
+
+function changed(cause?: unknown): CallRefused {
+  return new CallRefused('NotHeld', "The holder's file of this model has changed or gone; import it there again.", {
+    cause,
+  });
+}
+
+function unreadable(cause: unknown): CallRefused {
+  const code = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
+  return new CallRefused('Failed', `The holder's disk does not give the model's bytes${code}.`, { cause });
+}
