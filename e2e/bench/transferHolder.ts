@@ -7,6 +7,7 @@ import { modelFingerprint } from '../../electron/gguf/modelFingerprint.ts';
 import { SliceGate } from '../../electron/library/slices/sliceGate.ts';
 import { SliceHolder } from '../../electron/library/slices/sliceHolder.ts';
 import { slicesService } from '../../electron/wire/slicesService.ts';
+import { SliceStreams } from '../../electron/wire/sliceStreams.ts';
 import { tlsMaterialSchema } from '../../electron/wire/tlsMaterial.ts';
 import { WireServer } from '../../electron/wire/wireServer.ts';
 
@@ -39,7 +40,8 @@ async function start({ tls, path, bytes }: { tls: z.infer<typeof tlsMaterialSche
     tls,
     host: '127.0.0.1',
     port: 0,
-    services: [slicesService({ source: holder, gate })],
+    services: [slicesService(holder)],
+    sliceStreams: new SliceStreams({ source: holder, gate, admits: () => true }),
   });
   const bare = createServer(
     { cert: tls.cert, key: tls.key, ca: tls.ca, requestCert: true, minVersion: 'TLSv1.3', noDelay: true },

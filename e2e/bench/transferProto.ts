@@ -11,7 +11,7 @@ import { openIdentity } from '../../electron/pool/identity.ts';
 import { openTlsMaterial } from '../../electron/pool/poolCertificate.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
 import { modelFingerprint } from '../../electron/gguf/modelFingerprint.ts';
-import { SlicesClient } from '../../electron/wire/slicesClient.ts';
+import { SliceStream } from '../../electron/wire/sliceStream.ts';
 import { generateModel } from '../models/generateModel.ts';
 
 const home = await mkdtemp(join(tmpdir(), 'roomful-bench-'));
@@ -31,29 +31,26 @@ const ask = async (kind: string) => { child.send({ kind }); return (await once(c
 for (let round = 0; round < 2; round += 1) {
   await ask('reset');
   let t = performance.now();
-  let got = 0;
+  let got = 0; const bc = process.cpuUsage();
   const socket = connect({ host: '127.0.0.1', port: bare, cert: near.tls.cert, key: near.tls.key, ca: near.tls.ca, checkServerIdentity: () => undefined, minVersion: 'TLSv1.3' });
   socket.on('data', (d: Buffer) => { got += d.length; });
   await once(socket, 'end');
-  console.log('bare', (got / 1e6 / ((performance.now() - t) / 1000)).toFixed(0), 'MB/s', await ask('report'));
-  for (const streams of [1, 2, 4]) for (const hashing of [false]) {
+  const bu = process.cpuUsage(bc); console.log((bu.user + bu.system) / 1000, 'bare', (got / 1e6 / ((performance.now() - t) / 1000)).toFixed(0), 'MB/s', await ask('report'));
+  for (const streams of [1, 2, 4]) for (const hashing of [false, true]) {
     await ask('reset');
-    const many = process.env['CONNS'] === '1';
-    const clients = Array.from({length: many ? streams : 1}, () => new SlicesClient({ address, member: far.identity.id, tls: near.tls })); for (const c of clients) await c.describe(id);
-    const client = new SlicesClient({ address, member: far.identity.id, tls: near.tls });
-    await client.describe(id);
     const tensors = [...model.tensors.values()];
+    const conns = await Promise.all(Array.from({length: streams}, () => SliceStream.open({ address, member: far.identity.id, tls: near.tls })));
     t = performance.now();
     const cpu = process.cpuUsage();
     got = 0;
-    await Promise.all(Array.from({ length: streams }, async (_, n) => {
+    await Promise.all(conns.map(async (conn, n) => {
       const ranges = tensors.filter((_, i) => i % streams === n).map(({ name, byteLength }) => ({ tensor: name, header: undefined, offset: 0, bytes: byteLength }));
       const h = createHash('sha256');
-      for await (const bytes of (clients[n % clients.length] ?? client).read(id, ranges)) { got += bytes.length; if (hashing) h.update(bytes); }
+      for await (const bytes of conn.read(id, ranges)) { got += bytes.length; if (hashing) h.update(bytes); }
+      conn.close();
     }));
     const used = process.cpuUsage(cpu);
-    console.log(process.env['CH'], process.env['LANES'], many, 'slices', streams, hashing, (got / 1e6 / ((performance.now() - t) / 1000)).toFixed(0), 'MB/s cpu', ((used.user + used.system) / 1000).toFixed(0), (performance.now() - t).toFixed(0), await ask('report'), (process.memoryUsage.rss() / 1e6).toFixed(0));
-    client.close(); for (const c of clients) c.close();
+    console.log('slices', streams, hashing, (got / 1e6 / ((performance.now() - t) / 1000)).toFixed(0), 'MB/s cpu', ((used.user + used.system) / 1000).toFixed(0), (performance.now() - t).toFixed(0), await ask('report'), (process.memoryUsage.rss() / 1e6).toFixed(0));
   }
 }
 child.kill('SIGUSR2'); await new Promise(r => setTimeout(r, 2000)); child.kill();

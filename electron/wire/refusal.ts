@@ -66,7 +66,8 @@ export function wireErrorOf(
   return new LinkLost(`${call.what} at ${call.address} failed: ${error.details}`, { cause: error });
 }
 
-function isRefusalReason(value: string): value is RefusalReason {
+/** Whether a text that came over the wire is one of the reasons. */
+export function isRefusalReason(value: string): value is RefusalReason {
   return Object.hasOwn(STATUS_OF, value);
 }
 

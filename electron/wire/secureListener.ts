@@ -24,10 +24,10 @@ export interface SecureListenerOptions {
   host: string;
   /** 0 for any free one. */
   port: number;
-  /** The protocol that both ends must speak (ALPN). */
-  protocol: string;
+  /** The protocols of which both ends must speak one (ALPN), the first preferred. */
+  protocols: string[];
   /** Takes a connection whose handshake is done. */
-  onConnection: (socket: TLSSocket) => void;
+  onConnection: (socket: TLSSocket, protocol: string) => void;
   /** Whether connections stay counted after the handshake, because it proves nothing yet. */
   anonymous?: boolean;
   /** Hears of every connection that did not get through its handshake. */
@@ -55,12 +55,12 @@ export class SecureListener {
 
   /** Throws ListenFailed. */
   static async start(options: SecureListenerOptions): Promise<SecureListener> {
-    const { material, port, protocol, onConnection, onRefused = () => {}, anonymous = false } = options;
+    const { material, port, protocols, onConnection, onRefused = () => {}, anonymous = false } = options;
     const server = createServer({
       ...contextOf(material),
       requestCert: material.ca !== undefined,
       rejectUnauthorized: material.ca !== undefined,
-      ALPNProtocols: [protocol],
+      ALPNProtocols: protocols,
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       noDelay: true,
     });
@@ -84,8 +84,10 @@ export class SecureListener {
         gate.leave(socket.remoteAddress ?? '', raw);
         unproven.delete(keyOf(socket));
       }
-      if (socket.destroyed || socket.alpnProtocol !== protocol) socket.destroy();
-      else onConnection(socket);
+      const protocol = socket.alpnProtocol;
+      if (socket.destroyed || protocol === null || protocol === false || !protocols.includes(protocol))
+        socket.destroy();
+      else onConnection(socket, protocol);
     });
     server.on('tlsClientError', onRefused);
     const host = options.host.includes(':') ? `[${options.host}]` : options.host;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ReadSlicesRequest } from './generated/roomful/v1/slices.ts';
+import { ReadSlices } from './generated/roomful/v1/slices.ts';
 import { CallRefused } from './wireError.ts';
 
 /** Ranges of one call at most. */
@@ -22,8 +22,16 @@ const readSchema = z.object({
 export type SlicePart = z.infer<typeof rangeSchema>;
 
 /** Throws CallRefused('BadRequest'). */
-export function parseReadSlices(request: ReadSlicesRequest): { model: string; ranges: SlicePart[] } {
-  const parsed = readSchema.safeParse(request);
+export function decodeReadSlices(bytes: Uint8Array): { model: string; ranges: SlicePart[] } {
+  const parsed = readSchema.safeParse(decoded(bytes));
   if (parsed.success) return parsed.data;
   throw new CallRefused('BadRequest', `Bad request for slices: ${parsed.error.issues[0]?.message ?? 'unreadable'}`);
+}
+
+function decoded(bytes: Uint8Array): unknown {
+  try {
+    return ReadSlices.decode(bytes);
+  } catch (cause) {
+    throw new CallRefused('BadRequest', 'Bad request for slices: it cannot be read.', { cause });
+  }
 }

@@ -11,6 +11,8 @@ import { commonOptions } from './channelOptions.ts';
 import { memberIdOfCertificate } from './memberId.ts';
 import { PeerSockets } from './peerSockets.ts';
 import { SecureListener } from './secureListener.ts';
+import { SLICES_PROTOCOL } from './sliceBlocks.ts';
+import type { SliceStreams } from './sliceStreams.ts';
 import type { TlsMaterial } from './tlsMaterial.ts';
 
 // What goes wrong is a typed error of the call that it concerns; grpc-js would print it as well.
@@ -34,6 +36,8 @@ export interface WireServerOptions {
   /** 0 for any free one. */
   port: number;
   services: ServedService[];
+  /** Takes the connections on which members read the bytes of models. */
+  sliceStreams?: Pick<SliceStreams, 'accept' | 'close'>;
   /** Whether a member whose certificate is good may call; asked for every call. Everybody where left out. */
   admits?: (member: string) => boolean;
   /** Hears of every call of a member that was turned away, and with null of connections without a good certificate. */
@@ -48,18 +52,26 @@ export class WireServer {
   readonly #listener: SecureListener;
   readonly #calls: CallRegistry;
   readonly #sockets: PeerSockets;
+  readonly #closeStreams: () => void;
 
-  private constructor(server: Server, listener: SecureListener, calls: CallRegistry, sockets: PeerSockets) {
+  private constructor(
+    server: Server,
+    listener: SecureListener,
+    calls: CallRegistry,
+    sockets: PeerSockets,
+    closeStreams: () => void,
+  ) {
     this.#server = server;
     this.#listener = listener;
     this.#calls = calls;
     this.#sockets = sockets;
+    this.#closeStreams = closeStreams;
     this.address = listener.address;
   }
 
   /** Throws ListenFailed. */
   static async start(options: WireServerOptions): Promise<WireServer> {
-    const { tls, host, port, services, admits = () => true, onRefused = () => {} } = options;
+    const { tls, host, port, services, sliceStreams, admits = () => true, onRefused = () => {} } = options;
     const ownRules = new Map<string, (member: string, path: string) => boolean>();
     for (const { definition, admits: own } of services) {
       for (const { path } of Object.values(definition)) if (own !== undefined) ownRules.set(path, own);
@@ -74,14 +86,16 @@ export class WireServer {
       material: tls,
       host,
       port,
-      protocol: 'h2',
+      protocols: sliceStreams === undefined ? ['h2'] : ['h2', SLICES_PROTOCOL],
       onRefused: () => onRefused(null),
-      onConnection: (socket) => {
-        sockets.add(memberIdOfCertificate(socket.getPeerCertificate().raw), socket);
-        injector.injectConnection(socket);
+      onConnection: (socket, protocol) => {
+        const member = memberIdOfCertificate(socket.getPeerCertificate().raw);
+        sockets.add(member, socket);
+        if (protocol === SLICES_PROTOCOL) sliceStreams?.accept(member, socket);
+        else injector.injectConnection(socket);
       },
     });
-    return new WireServer(server, listener, calls, sockets);
+    return new WireServer(server, listener, calls, sockets, () => sliceStreams?.close());
   }
 
   /** What this server shows from now on; connections that are up stay as they are. */
@@ -98,6 +112,7 @@ export class WireServer {
   /** Takes no more calls, gives those that run a moment to end, and cuts the rest. */
   async close(): Promise<void> {
     this.#listener.close();
+    this.#closeStreams();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
         this.#server.forceShutdown();

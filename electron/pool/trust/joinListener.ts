@@ -67,7 +67,7 @@ export class JoinListener {
       material: materialOf(options.tls),
       host: options.host,
       port: options.port,
-      protocol: JOIN_PROTOCOL,
+      protocols: [JOIN_PROTOCOL],
       anonymous: true,
       onConnection: (socket) => {
         const timer = setTimeout(() => socket.destroy(), EXCHANGE_MS).unref();
