@@ -1,0 +1,193 @@
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { headerBytes } from '../../gguf/headerBytes.ts';
+import { modelFingerprint } from '../../gguf/modelFingerprint.ts';
+import { type ModelSource, openModelOf, type SourceFile } from '../../gguf/openModel.ts';
+import type { FileReader } from '../../gguf/rangeReader.ts';
+import { writeFilePlan } from '../../gguf/writeFilePlan.ts';
+import { planVocabulary } from '../../gguf/writeVocabulary.ts';
+import type { ModelHolder } from '../../pipeline/modelFiles.ts';
+import { SliceStream } from '../../wire/sliceStream.ts';
+import { SlicesClient } from '../../wire/slicesClient.ts';
+import type { HeldModels } from './heldModel.ts';
+import { type HolderPeers, isFinal, shortId } from './holderPeers.ts';
+import { SliceError } from './sliceError.ts';
+
+/** A model by its header, and where the bytes of that lie on this disk. */
+export interface KnownModel {
+  source: ModelSource;
+  /** For each file of the set one that begins with the same header: the file itself, or a copy of its header alone. */
+  headerPaths: string[];
+  /** Whether the model's own files lie on this disk. */
+  isHeld: boolean;
+}
+
+export interface ModelHeadersOptions {
+  folder: string;
+  held: HeldModels;
+  peers: HolderPeers;
+  /** How long holders that do not answer are asked again, ms. */
+  patienceMs: number;
+}
+
+/** As the reader of headers has it; what a holder claims beyond is not fetched. */
+const MOST_HEADER_BYTES = 300 << 20;
+const MOST_FILES = 1024;
+const RETRY_MS = 300;
+
+const sizesSchema = z.array(z.strictObject({ bytes: z.int().positive(), headerBytes: z.int().positive() })).min(1);
+type Sizes = z.infer<typeof sizesSchema>;
+
+/**
+ * The headers of models, from their own files, from copies that were kept, or from a holder. A content id covers every byte
+ * of the headers, so whatever comes from elsewhere is checked by it.
+ */
+export class ModelHeaders {
+  readonly #options: ModelHeadersOptions;
+  readonly #open = new Map<string, Promise<KnownModel>>();
+
+  constructor(options: ModelHeadersOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with a SliceError, or the signal's reason. */
+  async find(model: string, holders: readonly ModelHolder[], signal: AbortSignal): Promise<KnownModel> {
+    const held = await this.#options.held.find(model);
+    if (held !== undefined) {
+      return { source: held.source, headerPaths: held.source.files.map(({ path }) => path), isHeld: true };
+    }
+    const known = this.#open.get(model) ?? this.#kept(model);
+    this.#open.set(model, known);
+    try {
+      return await known;
+    } catch {
+      // Not there or not whole: it is fetched anew.
+      this.#open.delete(model);
+    }
+    await this.#fetch(model, holders, signal);
+    const fetched = this.#kept(model);
+    this.#open.set(model, fetched);
+    fetched.catch(() => this.#open.delete(model));
+    return fetched;
+  }
+
+  /** Forgets a model whose folder has been removed. */
+  forget(model: string): void {
+    this.#open.delete(model);
+  }
+
+  /** Writes the metadata of a model alone to `path`. */
+  async writeVocabulary(known: KnownModel, path: string, options: { signal?: AbortSignal } = {}): Promise<void> {
+    const files = await Promise.all(
+      known.headerPaths.map(async (headerPath): Promise<SourceFile> => {
+        const { size, mtimeMs } = await stat(headerPath);
+        return { path: headerPath, bytes: size, changedAt: mtimeMs, headerSha256: '' };
+      }),
+    );
+    await writeFilePlan(planVocabulary(known.source), files, path, options);
+  }
+
+  #folderOf(model: string): string {
+    return join(this.#options.folder, model, 'header');
+  }
+
+  async #kept(model: string): Promise<KnownModel> {
+    const folder = this.#folderOf(model);
+    const sizes = sizesSchema.parse(JSON.parse(await readFile(join(folder, 'sizes.json'), 'utf8')));
+    const headerPaths = sizes.map((_, index) => join(folder, `${index}.bin`));
+    return { source: await parse(model, headerPaths, sizes), headerPaths, isHeld: false };
+  }
+
+  async #fetch(model: string, holders: readonly ModelHolder[], signal: AbortSignal): Promise<void> {
+    if (holders.length === 0) throw new SliceError('NoHolder', 'No member has this model; import it again.');
+    const refused = new Map<string, unknown>();
+    let lastCause: unknown;
+    for (const deadline = performance.now() + this.#options.patienceMs; performance.now() < deadline; ) {
+      for (const holder of holders) {
+        if (refused.has(holder.member)) continue;
+        signal.throwIfAborted();
+        try {
+          await this.#fetchFrom(model, holder, signal);
+          return;
+        } catch (cause) {
+          signal.throwIfAborted();
+          lastCause = cause;
+          if (isFinal(cause) || cause instanceof SliceError) refused.set(holder.member, cause);
+          else this.#options.peers.failed(holder);
+        }
+      }
+      if (refused.size === holders.length) break;
+      await sleep(RETRY_MS, undefined, { signal });
+    }
+    if (lastCause instanceof SliceError) throw lastCause;
+    const why = lastCause instanceof Error ? lastCause.message : String(lastCause);
+    throw new SliceError('NoHolder', `No holder gives this model: ${why}`, { cause: lastCause });
+  }
+
+  async #fetchFrom(model: string, holder: ModelHolder, signal: AbortSignal): Promise<void> {
+    const peer = await this.#options.peers.peer(holder);
+    const client = new SlicesClient(peer);
+    const described = await client.describe(model).finally(() => client.close());
+    const sizes = sizesSchema.safeParse(described.files);
+    const bytes = described.files.reduce((sum, file) => sum + file.headerBytes, 0);
+    if (!sizes.success || sizes.data.length > MOST_FILES || bytes > MOST_HEADER_BYTES) throw wrongModel(holder);
+    const folder = this.#folderOf(model);
+    const partial = `${folder}.partial`;
+    await rm(partial, { recursive: true, force: true });
+    await mkdir(partial, { recursive: true, mode: 0o700 });
+    const stream = await SliceStream.open(peer, signal);
+    try {
+      for (const [index, file] of sizes.data.entries()) {
+        const output = await open(join(partial, `${index}.bin`), 'w', 0o600);
+        try {
+          const range = { header: index, tensor: undefined, offset: 0, bytes: file.headerBytes };
+          for await (const block of stream.read(model, [range], signal)) await output.writeFile(block);
+        } finally {
+          await output.close();
+        }
+      }
+    } finally {
+      stream.close();
+    }
+    const paths = sizes.data.map((_, index) => join(partial, `${index}.bin`));
+    await parse(model, paths, sizes.data).catch((cause: unknown) => {
+      throw wrongModel(holder, cause);
+    });
+    const sizesFile = await open(join(partial, 'sizes.json'), 'w', 0o600);
+    await sizesFile.writeFile(JSON.stringify(sizes.data)).finally(() => sizesFile.close());
+    await rm(folder, { recursive: true, force: true });
+    await rename(partial, folder);
+  }
+}
+
+function wrongModel(holder: ModelHolder, cause?: unknown): SliceError {
+  return new SliceError('WrongModel', `What ${shortId(holder.member)} gives as this model is another one.`, { cause });
+}
+
+/** Reads the headers as if the rest of each file lay there too, and holds what they say against the content id. */
+async function parse(model: string, paths: readonly string[], sizes: Sizes): Promise<ModelSource> {
+  const readers = await Promise.all(
+    paths.map(async (path, index): Promise<FileReader> => {
+      const header = await readFile(path);
+      return {
+        path,
+        size: sizes[index]?.bytes ?? 0,
+        changedAt: 0,
+        read: async (offset, target) => {
+          const found = Math.max(0, header.copy(target, 0, Math.min(offset, header.byteLength)));
+          target.fill(0, found);
+          return target.byteLength;
+        },
+        close: async () => {},
+      };
+    }),
+  );
+  const source = await openModelOf(readers);
+  const lengths = headerBytes(source);
+  if (modelFingerprint(source) !== model || sizes.some((size, index) => size.headerBytes !== lengths[index])) {
+    throw new SliceError('WrongModel', 'The header is not that of this model.');
+  }
+  return source;
+}

@@ -1,0 +1,464 @@
+import { open, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ModelHolder } from '../../pipeline/modelFiles.ts';
+import type { StageFileLease, StageFileRequest, StageFiles } from '../../pipeline/stageFiles.ts';
+import { formatBytes } from '../../planner/formatBytes.ts';
+import type { SendGate } from '../../wire/slicesService.ts';
+import { bootId } from './bootId.ts';
+import { chooseEvictions } from './diskBudget.ts';
+import { ExpectedHashes } from './expectedHashes.ts';
+import type { FileHasher } from './fileHasher.ts';
+import type { HeldModels } from './heldModel.ts';
+import type { HolderPeers } from './holderPeers.ts';
+import { type KnownModel, ModelHeaders } from './modelHeaders.ts';
+import { SliceError } from './sliceError.ts';
+import { type StageFolder, StageFolders, stageKey } from './stageFolders.ts';
+import { EMBEDDING_FILE, type StageLayout, stageLayout } from './stageLayout.ts';
+import { RECORD_FILE, type StageRecord, writeStageRecord } from './stageRecord.ts';
+import { type LocalTensor, type TransferProgress, transferStage } from './stageTransfer.ts';
+import { StageWriter } from './stageWriter.ts';
+import { TransferJournal } from './transferJournal.ts';
+
+export interface StageFileStoreOptions {
+  /** Where stage files lie. */
+  folder: string;
+  /** Id of this member, which is no holder for itself. */
+  self(): string;
+  held: HeldModels;
+  peers: HolderPeers;
+  hasher: FileHasher;
+  /** Decides when bytes may be taken from others. */
+  gate: SendGate;
+  /** Most bytes of all stage files; null for a share of the disk. */
+  budget(): number | null;
+  /** Hears of what is wrong with a holder or with files here and was put right. */
+  onProblem(problem: SliceError): void;
+  /** How long holders that give nothing are asked again, ms. */
+  patienceMs?: number;
+}
+
+/** Of the disk, where nobody says otherwise. */
+const DISK_SHARE = 0.2;
+const PATIENCE_MS = 60_000;
+const RUNNING_FILE = 'running';
+const JOURNAL_FILE = 'journal';
+
+/** What checking a stage's files has found. */
+export interface StageCheck {
+  model: string;
+  startLayer: number;
+  endLayer: number;
+  /** Names of tensors, in the whole model; 'header' for what is no tensor. */
+  damaged: string[];
+  /** Whether they were fetched again. */
+  repaired: boolean;
+}
+
+/**
+ * The stage files of this member: made from what lies on this disk and from holders, kept for later plans, removed least
+ * recently used first under a budget.
+ *
+ * A file is whole once its record is there; that is written after every tensor was checked and the files were flushed. A
+ * whole file is given out after a look at its size and time of change alone. It is checked byte by byte where those
+ * differ, where the machine went down while the member ran, and when `verify` is asked for; what is then damaged is
+ * fetched again before anybody gets the file.
+ */
+export class StageFileStore implements StageFiles {
+  readonly headers: ModelHeaders;
+  readonly #options: StageFileStoreOptions;
+  readonly #folders: StageFolders;
+  readonly #boot: string;
+  /** Stages whose files must be checked before they are given out. */
+  readonly #suspect: Set<string>;
+  readonly #leases = new Map<string, number>();
+  readonly #working = new Map<string, Promise<void>>();
+
+  private constructor(options: StageFileStoreOptions, folders: StageFolders, boot: string, suspect: Set<string>) {
+    this.#options = options;
+    this.#folders = folders;
+    this.#boot = boot;
+    this.#suspect = suspect;
+    const { folder, held, peers, patienceMs = PATIENCE_MS } = options;
+    this.headers = new ModelHeaders({ folder, held, peers, patienceMs });
+  }
+
+  static async open(options: StageFileStoreOptions): Promise<StageFileStore> {
+    const folders = await StageFolders.open(options.folder);
+    const boot = await bootId();
+    const marker = join(options.folder, RUNNING_FILE);
+    const before = await readFile(marker, 'utf8').catch(() => boot);
+    const wentDown = before !== boot;
+    await writeFile(marker, boot, { mode: 0o600 });
+    const suspect = new Set(wentDown ? folders.list().map(({ key }) => key) : []);
+    return new StageFileStore(options, folders, boot, suspect);
+  }
+
+  /** See StageFiles. */
+  async provide(
+    { model, startLayer, endLayer, holders }: StageFileRequest,
+    { signal, onProgress = () => {} }: { signal: AbortSignal; onProgress?: (progress: TransferProgress) => void },
+  ): Promise<StageFileLease> {
+    const held = await this.#options.held.find(model);
+    if (held !== undefined && startLayer === 0 && endLayer === held.source.layers) {
+      const path = held.source.files[0]?.path ?? '';
+      return { file: { path, role: 'whole', layers: endLayer, embedding: null }, release: async () => {} };
+    }
+    const key = stageKey(model, startLayer, endLayer);
+    this.#leases.set(key, (this.#leases.get(key) ?? 0) + 1);
+    try {
+      const folder = await this.#inTurn(key, signal, async () => {
+        const ready = this.#folders.get(key);
+        if (ready !== undefined && (await this.#isGood(ready))) return ready;
+        const others = holders.filter(({ member }) => member !== this.#options.self());
+        return this.#make(key, { startLayer, endLayer, model, holders: others }, signal, onProgress);
+      });
+      await this.#folders.touch(folder);
+      return this.#lease(folder);
+    } catch (cause) {
+      this.#release(key);
+      throw cause;
+    }
+  }
+
+  /** Whole stage files, and what they take. */
+  list(): { model: string; startLayer: number; endLayer: number; bytes: number; usedAt: number; inUse: boolean }[] {
+    return this.#folders.list().flatMap(({ key, record, usedAt }) => {
+      if (record === null) return [];
+      const { model, startLayer, endLayer, files } = record;
+      const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+      return [{ model, startLayer, endLayer, bytes, usedAt, inUse: this.#leases.has(key) }];
+    });
+  }
+
+  /**
+   * Reads every stage file of a model, or of all, and names what is damaged. That is fetched again from the holders, or from
+   * this disk, where they have it; files that serve now are only named, and checked again before they are given out.
+   */
+  async *verify(
+    { model, holders = [] }: { model?: string | undefined; holders?: readonly ModelHolder[] },
+    signal: AbortSignal,
+  ): AsyncGenerator<StageCheck, void, void> {
+    for (const { key } of this.#folders.list()) {
+      const folder = this.#folders.get(key);
+      const record = folder?.record;
+      if (folder === undefined || record === null || record === undefined) continue;
+      if (model !== undefined && record.model !== model) continue;
+      yield await this.#inTurn(key, signal, () => this.#verify(folder, record, holders, signal));
+    }
+  }
+
+  /** Removes the stage files of a model that do not serve; answers the bytes that were freed. */
+  async remove(model: string): Promise<number> {
+    let freed = 0;
+    for (const { key, bytes, inUse } of await this.#folders.kept((each) => this.#isInUse(each))) {
+      if (!key.startsWith(`${model}/`) || inUse) continue;
+      await this.#drop(key);
+      freed += bytes;
+    }
+    return freed;
+  }
+
+  /** The files are in order from now on, whatever becomes of the machine. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#working.values());
+    await rm(join(this.#options.folder, RUNNING_FILE), { force: true });
+  }
+
+  #lease({ key, path, record }: StageFolder): StageFileLease {
+    if (record === null) throw new RangeError('a stage is given out once its files are whole');
+    const { role, layers, embedding } = record;
+    let isHeld = true;
+    return {
+      file: {
+        path: join(path, record.files[0]?.name ?? ''),
+        role,
+        layers,
+        embedding: embedding === null ? null : { ...embedding, path: join(path, EMBEDDING_FILE) },
+      },
+      release: async () => {
+        if (!isHeld) return;
+        isHeld = false;
+        this.#release(key);
+        const folder = this.#folders.get(key);
+        if (folder !== undefined) await this.#folders.touch(folder);
+      },
+    };
+  }
+
+  #release(key: string): void {
+    const left = (this.#leases.get(key) ?? 1) - 1;
+    if (left > 0) this.#leases.set(key, left);
+    else this.#leases.delete(key);
+  }
+
+  #isInUse(key: string): boolean {
+    return this.#leases.has(key) || this.#working.has(key);
+  }
+
+  /** One at a time for each stage; whoever comes later finds what the one before has made. */
+  async #inTurn<Result>(key: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    for (let before = this.#working.get(key); before !== undefined; before = this.#working.get(key)) {
+      await abortable(before, signal);
+    }
+    signal.throwIfAborted();
+    const working = work();
+    const settled = working.then(
+      () => {},
+      () => {},
+    );
+    this.#working.set(key, settled);
+    void settled.then(() => {
+      if (this.#working.get(key) === settled) this.#working.delete(key);
+    });
+    return working;
+  }
+
+  /** A look at what the file system says; the bytes were checked before the record was written. */
+  async #isGood({ key, path, record }: StageFolder): Promise<boolean> {
+    if (record === null || this.#suspect.has(key)) return false;
+    return (await this.#unchanged(path, record)) === true;
+  }
+
+  async #unchanged(path: string, record: StageRecord): Promise<boolean> {
+    for (const { name, bytes, changedAt } of record.files) {
+      const file = await stat(join(path, name)).catch(() => null);
+      if (file === null || file.size !== bytes || file.mtimeMs !== changedAt) return false;
+    }
+    return true;
+  }
+
+  async #make(
+    key: string,
+    request: StageFileRequest,
+    signal: AbortSignal,
+    onProgress: (progress: TransferProgress) => void,
+  ): Promise<StageFolder> {
+    const { model, startLayer, endLayer, holders } = request;
+    const known = await this.headers.find(model, holders, signal);
+    const layout = stageLayout(known.source, { start: startLayer, end: endLayer });
+    const folder = await this.#folders.make(key);
+    // Whole files that are not to be trusted as they are become unfinished ones of which everything lies there already.
+    const expected = new ExpectedHashes();
+    if (folder.record !== null)
+      await this.#reopen(folder, folder.record, layout, await this.#goodTensors(folder, signal));
+    await this.#makeRoom(key, layout);
+    const journal = await TransferJournal.open(join(folder.path, JOURNAL_FILE), layout.digest, this.#boot);
+    let writer: StageWriter | null = null;
+    try {
+      const local = await this.#local(model, key, known, expected);
+      writer = await StageWriter.open(layout, folder.path, journal, local.clones(layout));
+      const { peers, hasher, gate, patienceMs = PATIENCE_MS, onProblem } = this.#options;
+      await transferStage({
+        ...{ writer, known, holders, expected, peers, hasher, gate, patienceMs, signal, onProgress, onProblem },
+        localTensors: (tensor) => local.tensors(tensor),
+      });
+      const files = await writer.finish();
+      const record: StageRecord = {
+        version: 1,
+        ...{ model, startLayer, endLayer, files },
+        digest: layout.digest,
+        role: layout.role,
+        layers: layout.layers,
+        embedding: layout.embedding,
+        tensors: layout.units.map((unit) => ({
+          tensor: unit.tensor,
+          file: unit.file,
+          at: unit.at,
+          bytes: unit.bytes,
+          sha256: journal.state.verified.get(unit.index) ?? '',
+        })),
+      };
+      await writeStageRecord(folder.path, record);
+      folder.record = record;
+      this.#suspect.delete(key);
+      await flushFolder(folder.path);
+    } finally {
+      await writer?.close();
+      await journal.close();
+    }
+    await rm(join(folder.path, JOURNAL_FILE), { force: true });
+    return folder;
+  }
+
+  /** Where the tensors of a model lie on this disk: in its own file, and in whole stage files but one. */
+  async #local(model: string, except: string, known: KnownModel, expected: ExpectedHashes) {
+    const tensors = new Map<string, LocalTensor[]>();
+    const embeddings: { path: string; bytes: number }[] = [];
+    const add = (tensor: string, local: LocalTensor): void => {
+      tensors.set(tensor, [...(tensors.get(tensor) ?? []), local]);
+    };
+    for (const { key, path, record } of this.#folders.list()) {
+      if (record === null || key === except || record.model !== model || this.#suspect.has(key)) continue;
+      if (!(await this.#unchanged(path, record))) continue;
+      for (const { tensor, file, at, sha256 } of record.tensors) {
+        const name = record.files[file]?.name ?? '';
+        add(tensor, { path: join(path, name), at, sha256, what: `the stage file of layers ${key.split('/')[1]}` });
+        if (expected.get(tensor) === undefined) {
+          expected.claim(tensor, { member: 'this member', sha256, recorded: true });
+        }
+      }
+      const embedding = record.files.find(({ name }) => name === EMBEDDING_FILE);
+      if (embedding !== undefined) embeddings.push({ path: join(path, EMBEDDING_FILE), bytes: embedding.bytes });
+    }
+    const held = known.isHeld ? await this.#options.held.find(model) : undefined;
+    for (const { name, file, offset } of held?.source.tensors.values() ?? []) {
+      const path = held?.source.files[file]?.path ?? '';
+      add(name, { path, at: offset, sha256: held?.hashes.get(name) ?? null, what: "the model's own file" });
+    }
+    return {
+      tensors: (tensor: string): LocalTensor[] => tensors.get(tensor) ?? [],
+      /** The embedding's file is the same in every first stage, so it can be had without copying where reflinks are. */
+      clones: (layout: StageLayout): Map<string, string> => {
+        const wanted = layout.files.find(({ name }) => name === EMBEDDING_FILE);
+        const same = embeddings.find(({ bytes }) => bytes === wanted?.plan.totalBytes);
+        return new Map(same === undefined ? [] : [[EMBEDDING_FILE, same.path]]);
+      },
+    };
+  }
+
+  /** The tensors of whole files that are what their record says, read byte by byte. */
+  async #goodTensors({ path, record }: StageFolder, signal: AbortSignal): Promise<Set<string>> {
+    const good = new Set<string>();
+    for (const { file, at, bytes, sha256 } of record?.tensors ?? []) {
+      const name = join(path, record?.files[file]?.name ?? '');
+      const found = await this.#options.hasher.hash(name, { at, bytes }, { signal }).catch((cause: unknown) => {
+        signal.throwIfAborted();
+        return `unreadable: ${String(cause)}`;
+      });
+      if (found === sha256) good.add(`${file} ${at}`);
+    }
+    return good;
+  }
+
+  /** Turns whole files into unfinished ones that lack the tensors that are not good. */
+  async #reopen(folder: StageFolder, record: StageRecord, layout: StageLayout, good: Set<string>): Promise<void> {
+    for (const { name } of record.files) {
+      await rename(join(folder.path, name), join(folder.path, `${name}.partial`)).catch(() => {});
+    }
+    const journalPath = join(folder.path, JOURNAL_FILE);
+    await rm(journalPath, { force: true });
+    const journal = await TransferJournal.open(journalPath, layout.digest, this.#boot);
+    try {
+      for (const unit of layout.units) {
+        if (record.digest !== layout.digest || !good.has(`${unit.file} ${unit.at}`)) continue;
+        const known = record.tensors.find(({ file, at }) => file === unit.file && at === unit.at);
+        await journal.wrote(unit.index, { from: 0, to: unit.bytes });
+        await journal.verified(unit.index, known?.sha256 ?? '');
+      }
+    } finally {
+      await journal.close();
+    }
+    folder.record = null;
+    await rm(join(folder.path, RECORD_FILE), { force: true });
+  }
+
+  async #verify(
+    folder: StageFolder,
+    record: StageRecord,
+    holders: readonly ModelHolder[],
+    signal: AbortSignal,
+  ): Promise<StageCheck> {
+    const { model, startLayer, endLayer } = record;
+    const known = await this.headers.find(model, holders, signal);
+    const layout = stageLayout(known.source, { start: startLayer, end: endLayer });
+    const good = await this.#goodTensors(folder, signal);
+    const damaged = record.tensors.filter(({ file, at }) => !good.has(`${file} ${at}`)).map(({ tensor }) => tensor);
+    if (!(await fixedIsGood(folder.path, layout, known))) damaged.push('header');
+    const check = { model, startLayer, endLayer, damaged, repaired: false };
+    if (damaged.length === 0) {
+      this.#suspect.delete(folder.key);
+      return check;
+    }
+    this.#suspect.add(folder.key);
+    if (this.#leases.has(folder.key)) return check;
+    await this.#reopen(folder, record, layout, good);
+    try {
+      const others = holders.filter(({ member }) => member !== this.#options.self());
+      await this.#make(folder.key, { model, startLayer, endLayer, holders: others }, signal, () => {});
+      return { ...check, repaired: true };
+    } catch (cause) {
+      signal.throwIfAborted();
+      // It stays unfinished, so nobody loads it, and is completed when it is asked for and somebody has it.
+      if (cause instanceof SliceError) this.#options.onProblem(cause);
+      return check;
+    }
+  }
+
+  /** Removes what has not been used for long until the stage fits. Throws SliceError('OverBudget') or ('DiskFull'). */
+  async #makeRoom(key: string, layout: StageLayout): Promise<void> {
+    const disk = await statfs(this.#options.folder);
+    const budget = this.#options.budget() ?? Math.floor(disk.blocks * disk.bsize * DISK_SHARE);
+    const kept = await this.#folders.kept((each) => each === key || this.#isInUse(each));
+    const own = kept.find((each) => each.key === key)?.bytes ?? 0;
+    const needed = Math.max(0, layout.totalBytes - own);
+    const choice = chooseEvictions(kept, needed, { budget, free: disk.bavail * disk.bsize });
+    if (!choice.fits) {
+      const [wanted, short] = [formatBytes(layout.totalBytes), formatBytes(choice.missing)];
+      if (choice.shortOf === 'budget') {
+        throw new SliceError(
+          'OverBudget',
+          `The stage's files take ${wanted}, ${short} more than the ${formatBytes(budget)} that stage files may take allow: raise that limit or stop a model.`,
+        );
+      }
+      throw new SliceError(
+        'DiskFull',
+        `The stage's files take ${wanted}, and the disk lacks ${short}: free some space.`,
+      );
+    }
+    for (const evicted of choice.evict) await this.#drop(evicted);
+  }
+
+  async #drop(key: string): Promise<void> {
+    this.#suspect.delete(key);
+    if (await this.#folders.remove(key)) this.headers.forget(key.slice(0, key.indexOf('/')));
+  }
+}
+
+/** Whether all that is no tensor is as the header of the model has it. */
+async function fixedIsGood(folder: string, layout: StageLayout, { headerPaths }: KnownModel): Promise<boolean> {
+  for (const { name, fixed } of layout.files) {
+    const file = await open(join(folder, name), 'r').catch(() => null);
+    if (file === null) return false;
+    try {
+      for (const { offset, data } of fixed) {
+        const bytes = data.from === 'bytes' ? data.bytes : await readPart(headerPaths[data.file] ?? '', data);
+        const found = Buffer.alloc(bytes.byteLength);
+        await file.read(found, 0, found.byteLength, offset);
+        if (!found.equals(bytes)) return false;
+      }
+    } finally {
+      await file.close();
+    }
+  }
+  return true;
+}
+
+async function readPart(path: string, { offset, byteLength }: { offset: number; byteLength: number }): Promise<Buffer> {
+  const file = await open(path, 'r');
+  try {
+    const bytes = Buffer.alloc(byteLength);
+    await file.read(bytes, 0, byteLength, offset);
+    return bytes;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Puts new names on the disk, where the system can. */
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r').catch(() => null);
+  await folder?.sync().catch(() => {});
+  await folder?.close();
+}
+
+function abortable(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    void promise.finally(() => {
+      signal.removeEventListener('abort', abort);
+      resolve();
+    });
+  });
+}

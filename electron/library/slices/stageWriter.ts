@@ -1,0 +1,181 @@
+import { constants, copyFile, type FileHandle, open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SliceError } from './sliceError.ts';
+import { missingSpans, type Span, spanBytes } from './spans.ts';
+import type { StageLayout, StageUnit } from './stageLayout.ts';
+import type { TransferJournal } from './transferJournal.ts';
+
+/**
+ * The unfinished files of a stage. Pieces are written one after the other, each noted in the journal before the next is
+ * written: so of what lies on the disk, a process that is killed knows all but one piece.
+ */
+export class StageWriter {
+  readonly layout: StageLayout;
+  readonly #folder: string;
+  readonly #journal: TransferJournal;
+  readonly #files: FileHandle[];
+  #tail: Promise<void> = Promise.resolve();
+
+  private constructor(layout: StageLayout, folder: string, journal: TransferJournal, files: FileHandle[]) {
+    this.layout = layout;
+    this.#folder = folder;
+    this.#journal = journal;
+    this.#files = files;
+  }
+
+  /** `clones`: for files of the stage (by name) whole files on this disk that hold the same. */
+  static async open(
+    layout: StageLayout,
+    folder: string,
+    journal: TransferJournal,
+    clones: ReadonlyMap<string, string>,
+  ): Promise<StageWriter> {
+    const files: FileHandle[] = [];
+    const writer = new StageWriter(layout, folder, journal, files);
+    try {
+      for (const [index, { name, plan }] of layout.files.entries()) {
+        const path = writer.partialPath(index);
+        // Named already, but for the record: whoever made it was ended in between.
+        if (!(await exists(path))) await rename(join(folder, name), path).catch(() => {});
+        if (!(await hasLength(path, plan.totalBytes))) {
+          await writer.#begin(index);
+          const clone = clones.get(name);
+          if (clone !== undefined) await writer.#clone(index, clone);
+        }
+        const file = await open(path, (await exists(path)) ? 'r+' : 'w+', 0o600);
+        files.push(file);
+        // Where it is new the whole length is set at once: a hole, which costs nothing where the disk knows holes.
+        await file.truncate(plan.totalBytes);
+      }
+      return writer;
+    } catch (cause) {
+      await writer.close();
+      throw cause;
+    }
+  }
+
+  partialPath(file: number): string {
+    return join(this.#folder, `${this.layout.files[file]?.name ?? ''}.partial`);
+  }
+
+  /** Bytes of tensors that lie there. */
+  get writtenBytes(): number {
+    return this.layout.units.reduce(
+      (sum, { index }) => sum + spanBytes(this.#journal.state.written.get(index) ?? []),
+      0,
+    );
+  }
+
+  missing(unit: StageUnit): Span[] {
+    return missingSpans(this.#journal.state.written.get(unit.index) ?? [], unit.bytes);
+  }
+
+  verifiedAs(unit: StageUnit): string | undefined {
+    return this.#journal.state.verified.get(unit.index);
+  }
+
+  /** Writes bytes of a tensor from `offset` of it on. They may be changed once this has resolved. Rejects with a SliceError. */
+  write(unit: StageUnit, offset: number, bytes: Uint8Array): Promise<void> {
+    return this.#inTurn(async () => {
+      await writeAll(this.#files[unit.file], bytes, unit.at + offset);
+      await this.#journal.wrote(unit.index, { from: offset, to: offset + bytes.byteLength });
+    });
+  }
+
+  verified(unit: StageUnit, sha256: string): Promise<void> {
+    return this.#inTurn(() => this.#journal.verified(unit.index, sha256));
+  }
+
+  damaged(unit: StageUnit): Promise<void> {
+    return this.#inTurn(() => this.#journal.damaged(unit.index));
+  }
+
+  /** Writes all that is no tensor, where that is not done yet; `read` gives bytes of the model's headers. */
+  async writeFixed(read: (file: number, offset: number, target: Uint8Array) => Promise<void>): Promise<void> {
+    if (this.#journal.state.hasFixed) return;
+    for (const [index, { fixed }] of this.layout.files.entries()) {
+      for (const { offset, data } of fixed) {
+        const bytes = data.from === 'bytes' ? data.bytes : Buffer.allocUnsafe(data.byteLength);
+        if (data.from === 'source') await read(data.file, data.offset, bytes);
+        await this.#inTurn(() => writeAll(this.#files[index], bytes, offset));
+      }
+    }
+    await this.#inTurn(() => this.#journal.fixed());
+  }
+
+  /** Flushes the files to the disk and gives them their names; the caller then notes that they are whole. */
+  async finish(): Promise<{ name: string; bytes: number; changedAt: number }[]> {
+    await this.#tail;
+    const finished: { name: string; bytes: number; changedAt: number }[] = [];
+    for (const [index, { name, plan }] of this.layout.files.entries()) {
+      const file = this.#files[index];
+      await file?.sync();
+      const changedAt = (await file?.stat())?.mtimeMs ?? 0;
+      finished.push({ name, bytes: plan.totalBytes, changedAt });
+    }
+    await this.close();
+    for (const [index, { name }] of this.layout.files.entries()) {
+      await rename(this.partialPath(index), join(this.#folder, name));
+    }
+    return finished;
+  }
+
+  async close(): Promise<void> {
+    await this.#tail.catch(() => {});
+    for (const file of this.#files.splice(0)) await file.close();
+  }
+
+  /** Nothing of a file lies there, whatever the journal says. */
+  async #begin(index: number): Promise<void> {
+    await rm(this.partialPath(index), { force: true });
+    this.#journal.state.hasFixed = false;
+    for (const unit of this.layout.units) {
+      const { written, verified } = this.#journal.state;
+      if (unit.file === index && (written.has(unit.index) || verified.has(unit.index))) {
+        await this.#journal.damaged(unit.index);
+      }
+    }
+  }
+
+  /** Copies a whole file, as a reflink where the file system can; tensors count as written, and are still checked. */
+  async #clone(index: number, from: string): Promise<void> {
+    await copyFile(from, this.partialPath(index), constants.COPYFILE_FICLONE);
+    for (const unit of this.layout.units) {
+      if (unit.file === index) await this.#journal.wrote(unit.index, { from: 0, to: unit.bytes });
+    }
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const next = this.#tail.then(work).catch((cause: unknown) => {
+      throw writeError(cause);
+    });
+    this.#tail = next;
+    next.catch(() => {});
+    return next;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null)) !== null;
+}
+
+async function hasLength(path: string, bytes: number): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.size === bytes;
+}
+
+async function writeAll(file: FileHandle | undefined, bytes: Uint8Array, at: number): Promise<void> {
+  if (file === undefined) throw new SliceError('WriteFailed', "The stage's files are closed already.");
+  for (let done = 0; done < bytes.byteLength; ) {
+    done += (await file.write(bytes, done, bytes.byteLength - done, at + done)).bytesWritten;
+  }
+}
+
+function writeError(cause: unknown): SliceError {
+  if (cause instanceof SliceError) return cause;
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return new SliceError('DiskFull', 'The disk is full: free some space on the disk of the data folder.', { cause });
+  }
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new SliceError('WriteFailed', `The stage's file could not be written (${why}).`, { cause });
+}

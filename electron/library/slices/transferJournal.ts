@@ -1,0 +1,97 @@
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { addSpan, type Span } from './spans.ts';
+
+/** What of a stage's files has been written. */
+export interface TransferState {
+  /** Whether everything that is no tensor lies there. */
+  hasFixed: boolean;
+  /** What of each tensor lies there, by the unit's index. */
+  written: Map<number, Span[]>;
+  /** SHA-256 in hex of each tensor that has been checked, by the unit's index. */
+  verified: Map<number, string>;
+}
+
+/**
+ * Notes what has been written to a stage's unfinished files, after it was written: one line for each piece. A process that is
+ * killed loses at most the piece that it had not noted yet. A machine that goes down may have noted what its disk never
+ * got, so after one (`bootId` tells) tensors are checked again; their hashes find what is missing.
+ */
+export class TransferJournal {
+  readonly state: TransferState;
+  readonly #file: FileHandle;
+
+  private constructor(state: TransferState, file: FileHandle) {
+    this.state = state;
+    this.#file = file;
+  }
+
+  /** Goes on with what is at `path` where it is about the same files (`digest`), else begins anew. */
+  static async open(path: string, digest: string, bootId: string): Promise<TransferJournal> {
+    const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code === 'ENOENT') return '';
+      throw cause;
+    });
+    const state = parseJournal(text, digest, bootId);
+    const file = await open(path, state === null ? 'w' : 'a', 0o600);
+    const journal = new TransferJournal(state ?? emptyTransfer(), file);
+    // A line that was cut off must not run into the next one, and later checks are of this start of the machine.
+    if (state === null) await file.appendFile(`roomful ${digest} ${bootId}\n`);
+    else await file.appendFile(`\nboot ${bootId}\n`);
+    return journal;
+  }
+
+  async fixed(): Promise<void> {
+    this.state.hasFixed = true;
+    await this.#file.appendFile('f\n');
+  }
+
+  async wrote(unit: number, span: Span): Promise<void> {
+    this.state.written.set(unit, addSpan(this.state.written.get(unit) ?? [], span));
+    await this.#file.appendFile(`w ${unit} ${span.from} ${span.to}\n`);
+  }
+
+  async verified(unit: number, sha256: string): Promise<void> {
+    this.state.verified.set(unit, sha256);
+    await this.#file.appendFile(`v ${unit} ${sha256}\n`);
+  }
+
+  /** The tensor is not what it should be; nothing of it counts. */
+  async damaged(unit: number): Promise<void> {
+    this.state.written.delete(unit);
+    this.state.verified.delete(unit);
+    await this.#file.appendFile(`x ${unit}\n`);
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+}
+
+export function emptyTransfer(): TransferState {
+  return { hasFixed: false, written: new Map(), verified: new Map() };
+}
+
+/** Null where the text is no journal of these files. Lines that are not whole are left out. */
+export function parseJournal(text: string, digest: string, bootId: string): TransferState | null {
+  const [first = '', ...lines] = text.split('\n');
+  const head = /^roomful ([0-9a-f]{64}) (\S+)$/.exec(first);
+  if (head === null || head[1] !== digest || lines.length === 0) return null;
+  const state = emptyTransfer();
+  let boot = head[2];
+  // What follows the last line break was cut off.
+  for (const line of lines.slice(0, -1)) {
+    const [kind, ...words] = line.split(' ');
+    const [unit = Number.NaN, from = Number.NaN, to = Number.NaN] = words.map(Number);
+    if (kind === 'boot') boot = words[0];
+    else if (kind === 'f') state.hasFixed = boot === bootId;
+    else if (kind === 'x') {
+      state.written.delete(unit);
+      state.verified.delete(unit);
+    } else if (kind === 'w' && Number.isSafeInteger(unit) && Number.isSafeInteger(from) && Number.isSafeInteger(to)) {
+      state.written.set(unit, addSpan(state.written.get(unit) ?? [], { from, to }));
+    } else if (kind === 'v' && boot === bootId && /^[0-9a-f]{64}$/.test(words[1] ?? '')) {
+      state.verified.set(unit, words[1] ?? '');
+    }
+  }
+  return state;
+}
