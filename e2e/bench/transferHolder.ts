@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createServer } from 'node:tls';
 import { z } from 'zod';
-import { openModel } from '../../electron/gguf/openModel.ts';
 import { modelFingerprint } from '../../electron/gguf/modelFingerprint.ts';
+import { openModel } from '../../electron/gguf/openModel.ts';
+import { FileHasher } from '../../electron/library/slices/fileHasher.ts';
 import { SliceGate } from '../../electron/library/slices/sliceGate.ts';
 import { SliceHolder } from '../../electron/library/slices/sliceHolder.ts';
-import { slicesService } from '../../electron/wire/slicesService.ts';
 import { SliceStreams } from '../../electron/wire/sliceStreams.ts';
+import { slicesService } from '../../electron/wire/slicesService.ts';
 import { tlsMaterialSchema } from '../../electron/wire/tlsMaterial.ts';
 import { WireServer } from '../../electron/wire/wireServer.ts';
 
@@ -35,7 +36,11 @@ async function start({ tls, path, bytes }: { tls: z.infer<typeof tlsMaterialSche
     isLoaded: () => false,
   });
   const id = modelFingerprint(source);
-  const holder = new SliceHolder({ find: async (model) => (model === id ? held : undefined) }, gate);
+  const holder = new SliceHolder({
+    held: { find: async (model) => (model === id ? held : undefined) },
+    gate,
+    hasher: new FileHasher(),
+  });
   const server = await WireServer.start({
     tls,
     host: '127.0.0.1',
@@ -84,7 +89,13 @@ process.on('message', (message) => {
     return;
   }
   const { user, system } = process.cpuUsage(cpu);
-  answer({ user: user / 1000, sys: system / 1000, p99Ms: delay.percentile(99) / 1e6, maxMs: delay.max / 1e6, rss: highestRss });
+  answer({
+    user: user / 1000,
+    sys: system / 1000,
+    p99Ms: delay.percentile(99) / 1e6,
+    maxMs: delay.max / 1e6,
+    rss: highestRss,
+  });
 });
 
 process.on('SIGUSR2', () => process.exit(0));

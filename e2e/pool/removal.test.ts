@@ -4,7 +4,6 @@ import { modelShape } from '../../electron/gguf/modelShape.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
 import { ModelServing } from '../../electron/pipeline/modelServing.ts';
 import { servingSizes } from '../../electron/pipeline/servingSizes.ts';
-import { SharedDiskFiles } from '../../electron/pipeline/sharedDiskFiles.ts';
 import { StageService } from '../../electron/pipeline/stageService.ts';
 import { memoryToShare } from '../../electron/planner/stageBytes.ts';
 import { EpochFence } from '../../electron/pool/epochFence.ts';
@@ -14,6 +13,7 @@ import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
 import { RingServer } from '../../electron/wire/ringServer.ts';
 import { WIRE_VERSION } from '../../electron/wire/wireVersion.ts';
 import { demoModelPath } from '../testing/demoCorpus.ts';
+import { DiskModel } from '../testing/diskModel.ts';
 import { eventually } from '../testing/eventually.ts';
 import { processTree } from '../testing/processTree.ts';
 import { type MemberWork, type TrustMember, TrustRoom } from '../testing/trustMember.ts';
@@ -39,7 +39,7 @@ const worker =
         return trust.tls;
       },
       host: '127.0.0.1',
-      folder: join(room.folder, name, 'stages'),
+      files: new DiskModel(demoModelPath, join(room.folder, name, 'stages')),
       threads: 1,
       gpuLayers: 0,
       admitEpoch: async (epoch) => (await fence).admit(epoch),
@@ -92,11 +92,11 @@ beforeEach(async () => {
       onAlive: (member) => seen.push({ by: 'ada', member }),
     },
     engine,
+    files: new DiskModel(demoModelPath, join(room.folder, 'stages')),
     folder: join(room.folder, 'serving'),
     build: BUILD,
     wireVersion: WIRE_VERSION,
     epoch: async () => ({ counter: 1, coordinator: ada.id }),
-    files: new SharedDiskFiles(),
     room: {
       members: () => [],
       leader: () => ada.id,

@@ -118,7 +118,7 @@ export class TrustMember {
       hello,
       linkStage: async () => {},
       runStage: (_order, { emit, signal }) => {
-        emit({ progress: { phase: 'loading', fraction: 0 } });
+        emit({ progress: { phase: 'loading', fraction: 0, doneBytes: 0, totalBytes: 0 } });
         return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
       },
       ...handlers,

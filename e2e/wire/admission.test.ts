@@ -42,7 +42,7 @@ beforeEach(async () => {
   const service = memberService({
     hello: async () => ({ ...hello, member: asked.id, name: 'n', shareBytes: 1, backend: 'cpu' }),
     runStage: (_order, { emit, signal }) => {
-      emit({ progress: { phase: 'loading', fraction: 0.5 } });
+      emit({ progress: { phase: 'loading', fraction: 0.5, doneBytes: 0, totalBytes: 0 } });
       return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
     },
     linkStage: async () => {},

@@ -65,7 +65,7 @@ test('a stage runs as long as somebody iterates, and leaving tells the member', 
   });
   handlers.runStage = async (stage, { emit, signal, peer }) => {
     expect(stage).toMatchObject({ modelPath: '/model.gguf', endLayer: 6, kvType: 'f16' });
-    emit({ progress: { phase: 'loading', fraction: 0.5 } });
+    emit({ progress: { phase: 'loading', fraction: 0.5, doneBytes: 0, totalBytes: 0 } });
     emit({ loaded: { address: '127.0.0.1:1', weightBytes: 1, kvBytes: 2, computeBytes: 3 } });
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     stopped(peer);
@@ -131,7 +131,7 @@ test('a member that does not answer runs into the deadline', async () => {
 
 test('a member that falls silent while it loads runs into the deadline, one that has loaded may be silent', async () => {
   handlers.runStage = async (_stage, { emit, signal }) => {
-    emit({ progress: { phase: 'loading', fraction: 0 } });
+    emit({ progress: { phase: 'loading', fraction: 0, doneBytes: 0, totalBytes: 0 } });
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
   const silent = client.runStage(order, undefined, 100);
@@ -153,7 +153,7 @@ test('another member at the address is a WrongPeer, a lost one a LinkLost', asyn
   wrong.close();
 
   handlers.runStage = async (_stage, { emit, signal }) => {
-    emit({ progress: { phase: 'loading', fraction: 0 } });
+    emit({ progress: { phase: 'loading', fraction: 0, doneBytes: 0, totalBytes: 0 } });
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
   const events = client.runStage(order);

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { StageService } from '../pipeline/stageService.ts';
 import { formatAddress, parseAddress } from '../pool/socketAddress.ts';
 import { guardServer } from '../pool/trust/guardServer.ts';
@@ -8,6 +7,7 @@ import { ServingServer } from '../wire/servingServer.ts';
 import { WireServer } from '../wire/wireServer.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
 import { LOOPBACK } from './loopback.ts';
+import type { Models } from './openModels.ts';
 import type { Pool } from './openPool.ts';
 import type { Ground } from './startGround.ts';
 import type { Machine } from './startMachine.ts';
@@ -28,8 +28,9 @@ export async function startControlPlane(
   ground: Ground,
   machine: Machine,
   { pool, fences }: Pool,
+  models: Models,
 ): Promise<ControlPlane> {
-  const { options, home, build, launcher, closers } = ground;
+  const { options, build, launcher, closers } = ground;
   const { trust } = pool;
   const stages = new StageService({
     launcher,
@@ -39,7 +40,7 @@ export async function startControlPlane(
     get host() {
       return pool.hosts()[0] ?? LOOPBACK;
     },
-    folder: join(home, 'stages'),
+    files: models.stageFiles,
     threads: options.threads,
     gpuLayers: machine.backend === 'cpu' ? 0 : ALL_LAYERS,
     admitEpoch: (epoch) => fences.admit(epoch),
@@ -64,7 +65,8 @@ export async function startControlPlane(
     tls: trust.tls,
     host: pool.listenHost,
     port: options.port ?? 0,
-    services: [control, ring.service, calls.service, ...pool.services],
+    services: [control, ring.service, calls.service, models.slices.service, ...pool.services],
+    sliceStreams: models.slices.streams,
     admits: (member) => trust.admits(member),
   });
   closers.add(

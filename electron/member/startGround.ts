@@ -38,8 +38,8 @@ export async function startGround(options: MemberOptions): Promise<Ground> {
   const logFile = join(home, 'roomful.log');
   const log = pino({ level: 'info' }, pino.destination({ dest: logFile, sync: false, mode: 0o600 }));
   await reapLeftovers(home);
-  // The models of that run are not served any more.
-  for (const left of ['stages', 'serving']) await rm(join(home, left), { recursive: true, force: true });
+  // The models of that run are not served any more; their stage files are kept elsewhere.
+  await rm(join(home, 'serving'), { recursive: true, force: true });
   return {
     options,
     home,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import type { ModelFiles } from '../pipeline/modelFiles.ts';
 import { ModelServing } from '../pipeline/modelServing.ts';
-import { SharedDiskFiles } from '../pipeline/sharedDiskFiles.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
 import { Changes } from './changes.ts';
 import type { Pool } from './openPool.ts';
@@ -20,7 +20,7 @@ export function startServing(
   ground: Ground,
   { engine, profile }: Machine,
   { pool, term }: Pool,
-  { ring, ownAddress, calls }: ControlPlane,
+  { control: { ring, ownAddress, calls }, files }: { control: ControlPlane; files: ModelFiles },
 ): Serving {
   const { options, home, build, changes, closers } = ground;
   const { trust } = pool;
@@ -40,11 +40,11 @@ export function startServing(
       onAlive: (member) => pool.noteProgress(member),
     },
     engine,
+    files,
     folder: join(home, 'serving'),
     build,
     wireVersion: WIRE_VERSION,
     epoch: () => term.epoch(),
-    files: new SharedDiskFiles(),
     room: poolRoom({ pool, changes, ownProfile: () => profile?.current ?? null, ownAddress }),
     onChange: () => modelChanges.tell(),
     onProblem: ground.warn('something is wrong with what another member serves'),

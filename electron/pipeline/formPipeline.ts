@@ -1,9 +1,10 @@
 import { followRing } from '../wire/followRing.ts';
-import type { StageEvent, StageLoaded } from '../wire/generated/roomful/v1/member.ts';
+import type { StageEvent, StageLoaded, StageProgress } from '../wire/generated/roomful/v1/member.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import type { MemberClient } from '../wire/memberClient.ts';
 import type { RingServer } from '../wire/ringServer.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
+import type { ModelHolder } from './modelFiles.ts';
 import { Pipeline, type PipelineConfig } from './pipeline.ts';
 import { PipelineError } from './pipelineError.ts';
 import { greedySampling } from './plainSampling.ts';
@@ -32,9 +33,9 @@ export interface FormRequest {
   id: string;
   epoch: Epoch;
   stages: StagePlacement[];
-  /** A file that every member can read, and what its header must say. */
-  modelPath: string;
-  fingerprint: string;
+  /** Content id of the model, and who has all of it. */
+  model: string;
+  holders: readonly ModelHolder[];
   /** Tokens over all slots. */
   contextLength: number;
   slots: number;
@@ -53,6 +54,8 @@ export interface StageLoading {
   phase: 'fetching' | 'cutting' | 'loading' | 'loaded';
   /** 0 to 1. */
   fraction: number;
+  /** Of the tensors, while they are cut or fetched. */
+  bytes?: { done: number; total: number };
 }
 
 export interface FormOptions {
@@ -136,21 +139,21 @@ export async function formPipeline(
     running = stages.map((stage, position) => {
       const follower = stages[position + 1]?.member.member ?? coordinator.member;
       const { member, name, startLayer, endLayer } = stage;
-      const { modelPath, fingerprint, contextLength, slots, batch, kvType } = request;
+      const { model, contextLength, slots, batch, kvType } = request;
       const shape = { startLayer, endLayer, contextLength, slots, batch, kvType, threads: 0 };
       const order = {
         pipeline: id,
         epoch,
         position,
         stages: lastPosition,
-        modelPath,
-        fingerprint,
+        model,
+        holders: [...request.holders],
         followerMember: follower,
         ...shape,
       };
       const events = member.runStage(order, stop.signal);
-      const progress = (phase: StageLoading['phase'], fraction: number): void =>
-        onProgress({ stage: position, member: name, phase, fraction });
+      const progress = (loading: Omit<StageLoading, 'stage' | 'member'>): void =>
+        onProgress({ stage: position, member: name, ...loading });
       return runStage(name, events, progress, (cause) => lose(`The stage on ${name} was lost`, cause));
     });
     const loaded = await Promise.all(running.map((stage) => stage.loaded));
@@ -199,7 +202,7 @@ interface RunningStage {
 function runStage(
   name: string,
   events: AsyncIterable<StageEvent>,
-  onProgress: (phase: StageLoading['phase'], fraction: number) => void,
+  onProgress: (loading: Omit<StageLoading, 'stage' | 'member'>) => void,
   onLost: (cause: unknown) => void,
 ): RunningStage {
   let resolveLoaded: (loaded: StageLoaded) => void = () => {};
@@ -215,15 +218,20 @@ function runStage(
   loaded.catch(() => {});
   const ended = (async () => {
     for await (const { progress, loaded: report } of events) {
-      if (progress) onProgress(progress.phase === 'cutting' ? 'cutting' : 'loading', progress.fraction);
+      if (progress) onProgress(loadingOf(progress));
       if (report) {
-        onProgress('loaded', 1);
+        onProgress({ phase: 'loaded', fraction: 1 });
         resolveLoaded(report);
       }
     }
     fail(new Error('the member has stopped it'));
   })().catch(fail);
   return { loaded, ended };
+}
+
+function loadingOf({ phase, fraction, doneBytes, totalBytes }: StageProgress): Omit<StageLoading, 'stage' | 'member'> {
+  if (phase !== 'cutting' && phase !== 'fetching') return { phase: 'loading', fraction };
+  return { phase, fraction, bytes: { done: doneBytes, total: totalBytes } };
 }
 
 /** Readiness means that a token went round. */

@@ -16,8 +16,6 @@ export interface OpenedModel {
   readonly shape: ModelShape;
   /** At least one; this member where it has the file itself. */
   readonly holders: readonly ModelHolder[];
-  /** On a disk that every member can read, until stages get their files by content id. */
-  readonly path: string;
   /** Writes its metadata alone to `path`, for loading the tokenizer: a GGUF without tensors. Whole or not there. */
   writeVocabulary(path: string, options: { signal?: AbortSignal }): Promise<void>;
 }

@@ -226,7 +226,7 @@ export class ModelLead {
         order,
         {
           onState,
-          onStage: ({ member, phase, fraction }) => onTold({ type: 'progress', member, phase, fraction }),
+          onStage: ({ stage: _, ...loading }) => onTold({ type: 'progress', ...loading }),
         },
         signal,
       );

@@ -56,6 +56,8 @@ export const serveEventSchema = z.discriminatedUnion('type', [
     member: z.string(),
     phase: z.enum(['fetching', 'cutting', 'loading', 'loaded']),
     fraction: z.number(),
+    /** Of the tensors, while they are cut from this member's disk or fetched from others. */
+    bytes: z.object({ done: z.number(), total: z.number() }).optional(),
   }),
   /** Something to know that ends nothing. */
   z.object({ type: z.literal('note'), message: z.string() }),

@@ -23,8 +23,10 @@ export function encodeNews(told: Told): ServeNews {
   switch (told.type) {
     case 'planned':
       return { ...nothing, planned: { stages: told.stages, explain: told.explain } };
-    case 'progress':
-      return { ...nothing, stage: { member: told.member, phase: told.phase, fraction: told.fraction } };
+    case 'progress': {
+      const { member, phase, fraction, bytes = { done: 0, total: 0 } } = told;
+      return { ...nothing, stage: { member, phase, fraction, doneBytes: bytes.done, totalBytes: bytes.total } };
+    }
     case 'state':
       return { ...nothing, state: { pipeline: told.pipeline, state: told.state } };
     case 'note':
@@ -41,7 +43,9 @@ export function decodeNews({ planned, stage, state, note, ready }: ServeNews): T
   if (planned !== undefined) return { type: 'planned', stages: planned.stages.map(placeOf), explain: planned.explain };
   if (stage !== undefined) {
     const phase = phases.find((each) => each === stage.phase);
-    return phase === undefined ? null : { type: 'progress', member: stage.member, phase, fraction: stage.fraction };
+    if (phase === undefined) return null;
+    const { member, fraction, doneBytes: done, totalBytes: total } = stage;
+    return { type: 'progress', member, phase, fraction, ...(total > 0 && { bytes: { done, total } }) };
   }
   if (state !== undefined) {
     const known = pipelineStates.find((each): each is PipelineState => each === state.state);

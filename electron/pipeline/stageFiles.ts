@@ -18,6 +18,8 @@ export interface StageFileLease {
     role: 'whole' | 'first' | 'middle' | 'last';
     layers: number;
     embedding: EmbeddingTable | null;
+    /** Path of the tokenizer's GGUF; null on stages that do not sample, and where it lies in the file itself. */
+    vocabulary: string | null;
   };
   /** It may be removed from now on; once is enough. */
   release(): Promise<void>;

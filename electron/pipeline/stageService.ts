@@ -1,8 +1,3 @@
-import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { cutStage, type StageFile } from '../gguf/cutStage.ts';
-import { modelFingerprint } from '../gguf/modelFingerprint.ts';
-import { type ModelSource, openModel } from '../gguf/openModel.ts';
 import type { HostLauncher } from '../stage/hostLauncher.ts';
 import { StageClient } from '../stage/stageClient.ts';
 import type { StagePredecessor } from '../stage/stageContract.ts';
@@ -12,14 +7,15 @@ import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import type { LinkStageOrder, RunStageOrder } from '../wire/orders.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
 import { CallRefused } from '../wire/wireError.ts';
+import type { StageFileLease, StageFileProgress, StageFiles } from './stageFiles.ts';
 
 export interface StageServiceOptions {
   launcher: HostLauncher;
   tls: TlsMaterial;
   /** Literal address at which stages listen for their followers. */
   host: string;
-  /** Folder for stage files, which live as long as their stage. */
-  folder: string;
+  /** Where stages get their files. */
+  files: StageFiles;
   /** Threads of each stage. */
   threads: number;
   /** Layers of a stage that go to the device; 0 on a member that computes on its CPU. */
@@ -33,6 +29,8 @@ export interface StageServiceOptions {
 /** Most rows of one sequence whose logits may be asked for: a token and its drafts. */
 const OUTPUTS_PER_SEQUENCE = 9;
 const PROGRESS_INTERVAL_MS = 100;
+/** Hosts tell of frames five times a second. */
+const COMPUTING_MS = 1000;
 
 interface RunningStage {
   epoch: Epoch;
@@ -45,12 +43,13 @@ interface RunningStage {
   lose(cause: Error): void;
 }
 
-/** What a member does with orders for stages: cut the file, run the host, and tell the coordinator how it fares. */
+/** What a member does with orders for stages: get the file, run the host, and tell the coordinator how it fares. */
 export class StageService {
   readonly #options: StageServiceOptions;
   readonly #running = new Map<string, RunningStage>();
   readonly #ending = new Set<Promise<void>>();
   #computed = false;
+  #computedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: StageServiceOptions) {
     this.#options = options;
@@ -58,7 +57,7 @@ export class StageService {
 
   /**
    * Runs a stage until `signal` says that nobody wants it any more, or it is lost. Throws CallRefused('StaleEpoch') for an
-   * order of an older epoch, and what kept the stage from loading. Leaves no process and no file.
+   * order of an older epoch, and what kept the stage from loading. Leaves no process.
    */
   run(order: RunStageOrder, emit: (event: StageEvent) => void, signal: AbortSignal): Promise<void> {
     const running = this.#run(order, emit, signal);
@@ -104,6 +103,11 @@ export class StageService {
     return this.#ending.size > 0;
   }
 
+  /** Whether a stage has computed within the last second. */
+  get isComputing(): boolean {
+    return performance.now() - this.#computedAt < COMPUTING_MS;
+  }
+
   /** Resolves when every stage is gone; their callers must have cancelled. */
   async settled(): Promise<void> {
     await Promise.all(this.#ending);
@@ -116,18 +120,13 @@ export class StageService {
     if (this.#running.has(key)) {
       throw new CallRefused('PlaceTaken', `Stage ${position} of pipeline ${pipeline} runs here already.`);
     }
-    const folder = join(this.#options.folder, `${pipeline.replace(/[^\w-]/g, '_')}-${position}`);
     let client: StageClient | null = null;
+    let lease: StageFileLease | null = null;
     try {
-      const model = await openModel(order.modelPath);
-      if (modelFingerprint(model) !== order.fingerprint) {
-        throw new CallRefused(
-          'Failed',
-          `${order.modelPath} is another model here than on the coordinator; copy it again.`,
-        );
-      }
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      const file = await this.#stageFile(model, order, folder, { emit, signal });
+      lease = await this.#options.files.provide(order, {
+        signal,
+        onProgress: throttled((progress) => emit(fileProgress(progress))),
+      });
       const gone = new Deferred();
       client = await StageClient.start(this.#options.launcher, {
         onProgress: throttled((fraction) => emit(progress('loading', fraction))),
@@ -139,8 +138,7 @@ export class StageService {
       const onAbort = (): void => gone.resolve();
       signal.addEventListener('abort', onAbort, { once: true });
       if (signal.aborted) return;
-      const whole = model.files[0]?.path ?? order.modelPath;
-      const loading = this.#load(client, order, file ?? { whole });
+      const loading = this.#load(client, order, lease.file);
       loading.catch(() => {});
       const loaded = await Promise.race([loading, gone.promise]);
       if (loaded === undefined) return;
@@ -161,47 +159,23 @@ export class StageService {
     } finally {
       if (this.#running.get(key)?.epoch === epoch) this.#running.delete(key);
       await client?.close();
-      await rm(folder, { recursive: true, force: true });
+      await lease?.release();
     }
   }
 
   #noteFrames(key: string): void {
     this.#computed = true;
+    this.#computedAt = performance.now();
     const predecessor = this.#running.get(key)?.predecessor ?? null;
     if (predecessor !== null) this.#options.onAlive?.(predecessor);
   }
 
-  /** A file cut to the layers of the stage; null where that is the whole model, whose first file llama.cpp takes. */
-  async #stageFile(
-    model: ModelSource,
-    { startLayer, endLayer }: RunStageOrder,
-    folder: string,
-    { emit, signal }: { emit: (event: StageEvent) => void; signal: AbortSignal },
-  ): Promise<StageFile | null> {
-    if (startLayer === 0 && endLayer === model.layers) return null;
-    const report = throttled((fraction: number) => emit(progress('cutting', fraction)));
-    return cutStage(model, { start: startLayer, end: endLayer }, join(folder, 'stage.gguf'), {
-      signal,
-      onProgress: (done, total) => report(done / total),
-    });
-  }
-
-  #load(client: StageClient, order: RunStageOrder, file: StageFile | { whole: string }) {
-    const { pipeline, epoch, position, contextLength, slots, batch, kvType, endLayer } = order;
+  #load(client: StageClient, order: RunStageOrder, file: StageFileLease['file']) {
+    const { pipeline, epoch, position, contextLength, slots, batch, kvType } = order;
     const { threads, gpuLayers, host, tls } = this.#options;
-    const shape =
-      'whole' in file
-        ? { path: file.whole, role: 'whole' as const, layers: endLayer, embedding: null, vocabulary: null }
-        : {
-            path: file.path,
-            role: file.role,
-            layers: file.layers,
-            embedding: file.embedding,
-            vocabulary: file.vocabulary,
-          };
     const sizes = { contextLength, slots, batch, kvType, maxOutputs: Math.max(slots, OUTPUTS_PER_SEQUENCE) };
     return client.load(
-      { ...shape, ...sizes, threads: order.threads === 0 ? threads : order.threads, gpuLayers, device: null },
+      { ...file, ...sizes, threads: order.threads === 0 ? threads : order.threads, gpuLayers, device: null },
       { pipeline, epoch, position, follower: order.followerMember, host, tls },
     );
   }
@@ -211,18 +185,22 @@ function stageKey(pipeline: string, position: number): string {
   return `${position} ${pipeline}`;
 }
 
-function progress(phase: string, fraction: number): StageEvent {
-  return { progress: { phase, fraction }, loaded: undefined };
+function progress(phase: string, fraction: number, doneBytes = 0, totalBytes = 0): StageEvent {
+  return { progress: { phase, fraction, doneBytes, totalBytes }, loaded: undefined };
+}
+
+function fileProgress({ phase, doneBytes, totalBytes }: StageFileProgress): StageEvent {
+  return progress(phase, totalBytes === 0 ? 1 : doneBytes / totalBytes, doneBytes, totalBytes);
 }
 
 /** Lets a value through at most once per interval. */
-function throttled(report: (fraction: number) => void): (fraction: number) => void {
+function throttled<Value>(report: (value: Value) => void): (value: Value) => void {
   let last = Number.NEGATIVE_INFINITY;
-  return (fraction) => {
+  return (value) => {
     const now = performance.now();
     if (now - last < PROGRESS_INTERVAL_MS) return;
     last = now;
-    report(fraction);
+    report(value);
   };
 }
 

@@ -7,12 +7,14 @@ const count = z.number().int().positive();
 const index = z.number().int().nonnegative();
 const place = { pipeline: z.string().min(1).max(200), epoch: epochSchema, position: index };
 
+const holder = z.object({ member: z.string().min(1), addresses: z.array(z.string().min(1)).min(1).max(64) });
+
 const runStageSchema = z
   .object({
     ...place,
     stages: count,
-    modelPath: z.string().min(1),
-    fingerprint: z.string().min(1),
+    model: z.string().regex(/^[0-9a-f]{64}$/, 'a content id has 64 hex digits'),
+    holders: z.array(holder).max(1024),
     startLayer: index,
     endLayer: count,
     contextLength: count,

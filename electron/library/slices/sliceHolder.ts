@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { GgufError } from '../../gguf/ggufError.ts';
 import { headerBytes } from '../../gguf/headerBytes.ts';
 import type { ModelSource } from '../../gguf/openModel.ts';
@@ -7,21 +6,24 @@ import { type DescribeModelReply, HashWanted, type TensorHash } from '../../wire
 import type { SlicePart } from '../../wire/sliceRequests.ts';
 import type { SendGate, SliceReader, SliceSource } from '../../wire/slicesService.ts';
 import { CallRefused } from '../../wire/wireError.ts';
+import type { FileHasher } from './fileHasher.ts';
 import type { HeldModel, HeldModels } from './heldModel.ts';
 
-/** Bytes hashed at a time, some 2 ms, so that the event loop stays free. */
-const HASH_BYTES = 1 << 20;
+export interface SliceHolderOptions {
+  held: HeldModels;
+  /** Decides when hashing may go on. */
+  gate: SendGate;
+  hasher: FileHasher;
+}
 
 /** Gives the models of this member to others. No path of a file ever leaves it, in a message neither. */
 export class SliceHolder implements SliceSource {
-  readonly #held: HeldModels;
-  readonly #gate: SendGate;
+  readonly #options: SliceHolderOptions;
   /** What was computed because nothing was recorded, by content id, tensor and time of change. */
   readonly #computed = new Map<string, Promise<string>>();
 
-  constructor(held: HeldModels, gate: SendGate) {
-    this.#held = held;
-    this.#gate = gate;
+  constructor(options: SliceHolderOptions) {
+    this.#options = options;
   }
 
   async describe(model: string): Promise<DescribeModelReply> {
@@ -68,25 +70,17 @@ export class SliceHolder implements SliceSource {
   }
 
   async #hashTensor(slices: HeldSlices, tensor: string, signal: AbortSignal): Promise<string> {
-    const bytes = slices.sizeOf(tensor);
-    const buffer = Buffer.allocUnsafe(Math.min(HASH_BYTES, bytes));
-    const hash = createHash('sha256');
-    for (let done = 0; done < bytes; ) {
-      const chunk = buffer.subarray(0, Math.min(buffer.byteLength, bytes - done));
-      const end = await this.#gate.begin(0, signal);
-      try {
-        await slices.read({ tensor, header: undefined, offset: 0, bytes }, done, chunk);
-        hash.update(chunk);
-      } finally {
-        end();
-      }
-      done += chunk.byteLength;
+    const { path, ...range } = await slices.placeOf(tensor);
+    try {
+      return await this.#options.hasher.hash(path, range, { signal, step: () => this.#options.gate.begin(0, signal) });
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw unreadable(cause);
     }
-    return hash.digest('hex');
   }
 
   async #find(model: string): Promise<HeldModel> {
-    const held = await this.#held.find(model);
+    const held = await this.#options.held.find(model);
     if (held === undefined) throw new CallRefused('NotHeld', 'This member does not hold that model, or not any more.');
     return held;
   }
@@ -103,8 +97,16 @@ class HeldSlices implements SliceReader {
     this.#headers = headerBytes(source);
   }
 
-  sizeOf(tensor: string): number {
-    return this.#tensor(tensor).byteLength;
+  /** Where a tensor lies; rejects where its file has changed. */
+  async placeOf(name: string): Promise<{ path: string; at: number; bytes: number }> {
+    const { file, offset, byteLength } = this.#tensor(name);
+    try {
+      const { path } = await this.#reader(file);
+      return { path, at: offset, bytes: byteLength };
+    } catch (cause) {
+      if (cause instanceof GgufError) throw changed(cause);
+      throw cause;
+    }
   }
 
   changedAt(tensor: string): number {

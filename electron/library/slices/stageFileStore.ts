@@ -13,7 +13,7 @@ import type { HolderPeers } from './holderPeers.ts';
 import { type KnownModel, ModelHeaders } from './modelHeaders.ts';
 import { SliceError } from './sliceError.ts';
 import { type StageFolder, StageFolders, stageKey } from './stageFolders.ts';
-import { EMBEDDING_FILE, type StageLayout, stageLayout } from './stageLayout.ts';
+import { EMBEDDING_FILE, type StageLayout, stageLayout, VOCABULARY_FILE } from './stageLayout.ts';
 import { RECORD_FILE, type StageRecord, writeStageRecord } from './stageRecord.ts';
 import { type LocalTensor, type TransferProgress, transferStage } from './stageTransfer.ts';
 import { StageWriter } from './stageWriter.ts';
@@ -101,7 +101,10 @@ export class StageFileStore implements StageFiles {
     const held = await this.#options.held.find(model);
     if (held !== undefined && startLayer === 0 && endLayer === held.source.layers) {
       const path = held.source.files[0]?.path ?? '';
-      return { file: { path, role: 'whole', layers: endLayer, embedding: null }, release: async () => {} };
+      return {
+        file: { path, role: 'whole', layers: endLayer, embedding: null, vocabulary: null },
+        release: async () => {},
+      };
     }
     const key = stageKey(model, startLayer, endLayer);
     this.#leases.set(key, (this.#leases.get(key) ?? 0) + 1);
@@ -174,6 +177,7 @@ export class StageFileStore implements StageFiles {
         role,
         layers,
         embedding: embedding === null ? null : { ...embedding, path: join(path, EMBEDDING_FILE) },
+        vocabulary: record.files.some(({ name }) => name === VOCABULARY_FILE) ? join(path, VOCABULARY_FILE) : null,
       },
       release: async () => {
         if (!isHeld) return;

@@ -36,6 +36,8 @@ export interface StageLayout {
 
 export const STAGE_FILE = 'stage.gguf';
 export const EMBEDDING_FILE = 'embedding.gguf';
+/** The tokenizer, beside a last stage. */
+export const VOCABULARY_FILE = 'vocabulary.gguf';
 
 /** Lays the files of a stage out; all layers together are one file of the whole model. Throws UnsplittableError. */
 export function stageLayout(model: ModelSource, range: LayerRange): StageLayout {
@@ -47,6 +49,7 @@ export function stageLayout(model: ModelSource, range: LayerRange): StageLayout 
       : [
           { name: STAGE_FILE, plan: plan.stage },
           ...(plan.embedding === null ? [] : [{ name: EMBEDDING_FILE, plan: plan.embedding.file }]),
+          ...(plan.vocabulary === null ? [] : [{ name: VOCABULARY_FILE, plan: plan.vocabulary }]),
         ];
   const names = new Map([...model.tensors.values()].map(({ name, file, offset }) => [`${file} ${offset}`, name]));
   const units: StageUnit[] = [];

@@ -1,4 +1,4 @@
-import { constants, copyFile, type FileHandle, open, rename } from 'node:fs/promises';
+import { constants, copyFile, type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SliceError } from './sliceError.ts';
 import { missingSpans, type Span, spanBytes } from './spans.ts';

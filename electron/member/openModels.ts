@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { ModelLibrary } from '../library/modelLibrary.ts';
+import { FileHasher } from '../library/slices/fileHasher.ts';
+import { HolderPeers } from '../library/slices/holderPeers.ts';
+import { LibraryHeld } from '../library/slices/libraryHeld.ts';
+import { SlicedModelFiles } from '../library/slices/slicedModelFiles.ts';
+import { SliceGate } from '../library/slices/sliceGate.ts';
+import { SliceHolder } from '../library/slices/sliceHolder.ts';
+import { StageFileStore } from '../library/slices/stageFileStore.ts';
+import type { ModelFiles } from '../pipeline/modelFiles.ts';
+import { SliceStreams } from '../wire/sliceStreams.ts';
+import { slicesService } from '../wire/slicesService.ts';
+import type { ServedService } from '../wire/wireServer.ts';
+import type { Pool } from './openPool.ts';
+import type { Ground } from './startGround.ts';
+
+/** The models of this member, and the parts of models that its stages run. */
+export interface Models {
+  readonly library: ModelLibrary;
+  readonly files: ModelFiles;
+  readonly stageFiles: StageFileStore;
+  /** What other members may ask for. */
+  readonly slices: { service: ServedService; streams: SliceStreams };
+}
+
+/** Of the time, what giving slices may take while a stage computes here. */
+const LOADED_SHARE = 0.1;
+
+/** Opens the library and the stage files. `isComputing` says whether a stage computes here now. */
+export async function openModels(ground: Ground, { pool }: Pool, isComputing: () => boolean): Promise<Models> {
+  const { home, options, changes, closers } = ground;
+  const { trust } = pool;
+  const onProblem = ground.warn('something is wrong with a model');
+  const library = await ModelLibrary.open({ home, onChange: () => changes.tell(), onProblem });
+  closers.add(() => library.close());
+  const hasher = new FileHasher();
+  closers.add(() => hasher.close());
+  const held = new LibraryHeld(library);
+  const peers = new HolderPeers({ tls: () => trust.tls, route: options.route });
+  const settings = () => ({ bytesPerSecond: null, loadedShare: LOADED_SHARE });
+  const stageFiles = await StageFileStore.open({
+    folder: join(home, 'slices'),
+    self: () => trust.self.id,
+    held,
+    peers,
+    hasher,
+    gate: new SliceGate({ settings, isLoaded: () => false }),
+    budget: () => null,
+    onProblem,
+  });
+  closers.add(() => stageFiles.close());
+  const gate = new SliceGate({ settings, isLoaded: isComputing });
+  const source = new SliceHolder({ held, gate, hasher });
+  const self = () => ({ member: trust.self.id, addresses: pool.addresses() });
+  return {
+    library,
+    files: new SlicedModelFiles({ library, headers: stageFiles.headers, self }),
+    stageFiles,
+    slices: {
+      service: slicesService(source),
+      streams: new SliceStreams({ source, gate, admits: (member) => trust.admits(member) }),
+    },
+  };
+}
