@@ -64,7 +64,7 @@ test('a stage runs as long as somebody iterates, and leaving tells the member', 
     stopped = resolve;
   });
   handlers.runStage = async (stage, { emit, signal, peer }) => {
-    expect(stage).toMatchObject({ modelPath: '/model.gguf', endLayer: 6, kvType: 'f16' });
+    expect(stage).toMatchObject({ model: 'f'.repeat(64), endLayer: 6, kvType: 'f16' });
     emit({ progress: { phase: 'loading', fraction: 0.5, doneBytes: 0, totalBytes: 0 } });
     emit({ loaded: { address: '127.0.0.1:1', weightBytes: 1, kvBytes: 2, computeBytes: 3 } });
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
