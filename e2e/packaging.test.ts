@@ -86,7 +86,8 @@ describe.skipIf(!packs)('the packed app', () => {
     expect(compiled.length).toBeGreaterThan(100);
     expect(compiled.filter((name) => !files.includes(name))).toEqual([]);
     const own = files.filter((name) => !name.startsWith('node_modules'));
-    const wanted = /^(dist\/(electron|preload|renderer)\/.*|resources\/icons\/[\w@]+\.png|package\.json)$/;
+    const wanted =
+      /^(dist\/(electron|preload|renderer)\/.*|resources\/icons\/[\w@]+\.png|resources\/models\.json|package\.json)$/;
     expect(own.filter((name) => !wanted.test(name))).toEqual([]);
     expect(files.filter((name) => /\.(map|bundle|gguf|test\.js)$/.test(name))).toEqual([]);
   });

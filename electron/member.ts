@@ -4,9 +4,11 @@ import type { MemberStateStore } from './gateway/window/memberState.ts';
 import type { MemberOptions } from './member/memberOptions.ts';
 import { openModels } from './member/openModels.ts';
 import { openPool } from './member/openPool.ts';
+import { plannerMembers } from './member/plannerMembers.ts';
 import { type ControlPlane, startControlPlane } from './member/startControlPlane.ts';
 import { startGateway } from './member/startGateway.ts';
 import { startGround } from './member/startGround.ts';
+import { startLibraryApi } from './member/startLibraryApi.ts';
 import { startMachine } from './member/startMachine.ts';
 import { startServing } from './member/startServing.ts';
 import type { ModelServing } from './pipeline/modelServing.ts';
@@ -43,7 +45,12 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     const models = await openModels(ground, pooled, () => control?.stages.isComputing ?? false);
     control = await startControlPlane(ground, machine, pooled, models);
     const serving = startServing(ground, machine, pooled, { control, files: models.files });
-    const gateway = await startGateway(ground, pooled, serving);
+    const library = await startLibraryApi(ground, {
+      library: models.library,
+      room: () => plannerMembers(pooled, machine),
+      isServing: ({ name }) => serving.models.list().some(({ id }) => id === name),
+    });
+    const gateway = await startGateway(ground, pooled, serving, library);
     const { pool } = pooled;
     await pool.begin(control.port);
     await noteGateway(home, gateway.origin);

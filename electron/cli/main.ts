@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { demoCommand } from './demo.ts';
+import { libraryCommands } from './libraryCommands.ts';
 import { planCommand } from './plan.ts';
 import { poolCommands } from './poolCommands.ts';
 import { serveCommands } from './serveCommands.ts';
@@ -13,7 +14,7 @@ async function main(): Promise<void> {
     .addCommand(demoCommand())
     .addCommand(planCommand())
     .addCommand(upCommand());
-  for (const command of [...poolCommands(), ...serveCommands()]) program.addCommand(command);
+  for (const command of [...poolCommands(), ...serveCommands(), ...libraryCommands()]) program.addCommand(command);
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({ outputError: () => {} });
   }

@@ -3,6 +3,7 @@
  * messages that carry both. IPC (Electron) and WebSocket (browser) carry the same messages.
  */
 import { z } from 'zod';
+import type { CatalogueModel, LibraryDownload, LibraryModel, LibraryState } from '../library/libraryState.ts';
 import type { PlacedStage } from '../planner/placedStage.ts';
 import { forces, kvTypes } from '../planner/planOptions.ts';
 import {
@@ -207,12 +208,32 @@ export interface MemberMethods {
   deleteConversation: { params: { id: string }; result: NoParams };
   /** Messages that hold the text, of the newest conversations first. */
   searchConversations: { params: { text: string }; result: { found: FoundMessage[] } };
+  /** The models on this machine's disk, and what is being fetched. */
+  library: { params: NoParams; result: LibraryState };
+  /** Takes a model of this machine's disk in: the whole path of its file, of any file of its set, or of a folder to watch. */
+  importModel: { params: { path: string }; result: { models: LibraryModel[] } };
+  /** `deleteFiles` where left out: those that were downloaded. Answers the files that were deleted. */
+  removeModel: { params: { model: string; deleteFiles?: boolean | undefined }; result: { deleted: string[] } };
+  /** Watches a folder no more. */
+  removeModelFolder: { params: { path: string }; result: LibraryState };
+  /** Begins to read a model from end to end; how far it is and what it found is in the library. */
+  verifyModel: { params: { model: string }; result: LibraryModel };
+  stopVerifying: { params: { model: string }; result: LibraryModel };
+  /** Begins a download, or goes on with it; how far it is is in the library. */
+  pullModel: { params: { reference: string }; result: LibraryDownload };
+  /** What has arrived is kept unless `discard`. */
+  stopPull: { params: { download: string; discard?: boolean | undefined }; result: LibraryState };
+  /** Keeps the token for gated models; null forgets it. Answers where it is kept. */
+  setHubToken: { params: { token: string | null }; result: { place: string } };
+  /** Models worth a try, and how each would fit this pool. */
+  catalogue: { params: NoParams; result: { models: CatalogueModel[] } };
 }
 
 /** A subscription sends the present value at once and then every change. */
 export interface MemberTopics {
   state: MemberState;
   pool: PoolState;
+  library: LibraryState;
 }
 
 export type MemberMethod = keyof MemberMethods;
@@ -229,6 +250,8 @@ export interface MemberApi {
 }
 
 const text = z.string().min(1).max(1000);
+/** Paths and addresses. */
+const longText = z.string().min(1).max(10_000);
 
 const serveParamsSchema = z
   .strictObject({
@@ -297,9 +320,19 @@ export const methodParamSchemas = {
   }),
   deleteConversation: z.strictObject({ id: conversationIdSchema }),
   searchConversations: z.strictObject({ text: z.string().max(1000) }),
+  library: z.strictObject({}),
+  importModel: z.strictObject({ path: longText }),
+  removeModel: z.strictObject({ model: longText, deleteFiles: z.boolean().optional() }),
+  removeModelFolder: z.strictObject({ path: longText }),
+  verifyModel: z.strictObject({ model: longText }),
+  stopVerifying: z.strictObject({ model: longText }),
+  pullModel: z.strictObject({ reference: longText }),
+  stopPull: z.strictObject({ download: text, discard: z.boolean().optional() }),
+  setHubToken: z.strictObject({ token: z.string().min(1).max(1000).nullable() }),
+  catalogue: z.strictObject({}),
 } satisfies { [M in MemberMethod]: z.ZodType<MethodParams<M>> };
 
-const topics = ['state', 'pool'] as const satisfies readonly MemberTopic[];
+const topics = ['state', 'pool', 'library'] as const satisfies readonly MemberTopic[];
 
 /** Window to member. `params` are checked against the method's own schema afterwards. */
 export const windowMessageSchema = z.discriminatedUnion('kind', [

@@ -1,5 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { z } from 'zod';
+import { GgufError } from '../gguf/ggufError.ts';
+import { LibraryError } from '../library/libraryError.ts';
 import { PoolError } from '../pool/poolError.ts';
 import { WireError } from '../wire/wireError.ts';
 import { GatewayError } from './gatewayError.ts';
@@ -15,7 +17,7 @@ import { parseBody } from './parseBody.ts';
 
 /**
  * `POST /api/member/METHOD` calls a method of memberApi.ts with the body as its parameters. `GET /api/watch` answers with the
- * members now and after every change, one JSON array a line.
+ * members now and after every change, one JSON array a line; `GET /api/watch/library` the same with the library.
  */
 export function memberRoutes(routes: FastifyInstance, api: MemberApi): void {
   for (const method of Object.keys(methodParamSchemas).filter(isMethod)) {
@@ -23,18 +25,26 @@ export function memberRoutes(routes: FastifyInstance, api: MemberApi): void {
   }
 
   routes.get('/watch', async (_request, reply) => {
-    const signal = disconnectSignal(reply);
-    reply.hijack();
-    reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8', 'cache-control': 'no-cache' });
-    let last = '';
-    const end = api.subscribe('pool', ({ members }) => {
-      const line = JSON.stringify(members);
-      if (line === last) return;
-      last = line;
-      reply.raw.write(`${line}\n`);
-    });
-    signal.addEventListener('abort', end, { once: true });
+    streamLines(reply, (send) => api.subscribe('pool', ({ members }) => send(members)));
   });
+  routes.get('/watch/library', async (_request, reply) => {
+    streamLines(reply, (send) => api.subscribe('library', send));
+  });
+}
+
+/** Answers with a JSON value a line for as long as the client stays; the same value twice in a row once. */
+function streamLines(reply: FastifyReply, subscribe: (send: (value: unknown) => void) => () => void): void {
+  const signal = disconnectSignal(reply);
+  reply.hijack();
+  reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8', 'cache-control': 'no-cache' });
+  let last = '';
+  const end = subscribe((value) => {
+    const line = JSON.stringify(value);
+    if (line === last) return;
+    last = line;
+    reply.raw.write(`${line}\n`);
+  });
+  signal.addEventListener('abort', end, { once: true });
 }
 
 const schemas: { [M in MemberMethod]: z.ZodType<MethodParams<M>> } = methodParamSchemas;
@@ -45,6 +55,8 @@ async function answer<M extends MemberMethod>(api: MemberApi, method: M, body: u
     return await api.call(method, params);
   } catch (cause) {
     if (cause instanceof PoolError) throw new GatewayError(cause.message, { status: 409, code: cause.kind, cause });
+    if (cause instanceof LibraryError) throw new GatewayError(cause.message, { status: 409, code: cause.code, cause });
+    if (cause instanceof GgufError) throw new GatewayError(cause.message, { status: 400, code: cause.code, cause });
     if (cause instanceof WireError) throw new GatewayError(cause.message, { status: 503, code: cause.name, cause });
     throw cause;
   }

@@ -2,6 +2,7 @@ import { PoolError } from '../pool/poolError.ts';
 import type { PoolMember } from '../pool/poolMember.ts';
 import type { ConversationMethod } from './conversations/conversationActions.ts';
 import { type DoctorSources, doctorReport } from './doctorReport.ts';
+import type { LibraryMethod } from './libraryActions.ts';
 import type { PoolState, PoolStatus, ServingPipeline } from './memberApi.ts';
 import type { MemberActions } from './window/memberState.ts';
 
@@ -13,7 +14,7 @@ export interface PoolActionsOptions extends Omit<DoctorSources, 'pool' | 'status
 /** What the contract's methods about the pool do. Each rejects with PoolError or a WireError. */
 export function poolActions(
   options: PoolActionsOptions,
-): Omit<MemberActions, 'state' | 'serve' | 'stop' | ConversationMethod> {
+): Omit<MemberActions, 'state' | 'serve' | 'stop' | ConversationMethod | LibraryMethod> {
   const { pool } = options;
   const status = async (): Promise<PoolStatus> => poolState(options).status;
   const after = async (work: Promise<unknown>): Promise<PoolStatus> => {

@@ -1,3 +1,5 @@
+import type { Fit } from '../planner/explain/fitOf.ts';
+
 /** What windows and commands see of the library. Plain data; sizes in bytes, times in milliseconds since 1970. */
 export interface LibraryState {
   /** By name. */
@@ -83,4 +85,25 @@ export interface LibraryDownload {
   problem: string | null;
   /** Content id, once it is in the library. */
   model: string | null;
+}
+
+/** A model worth a try, as resources/models.json describes it, and how it would fit this pool. */
+export interface CatalogueModel {
+  name: string;
+  /** What to pull. */
+  reference: string;
+  about: string;
+  licence: string;
+  /** About what the download takes. */
+  bytes: number;
+  parameters: number;
+  contextLength: number;
+  /** In this pool now; see the planner's `Fit`. */
+  fit: Fit;
+  /** Trips of activations between members per token; null where it does not fit. */
+  hops: number | null;
+  /** Predicted, of one request alone; null where it does not fit. */
+  tokensPerSecond: number | null;
+  /** Memory that is missing; null where it fits. */
+  missingBytes: number | null;
 }

@@ -36,6 +36,7 @@ export class ModelLibrary {
   readonly #watch: WatchFolders;
   readonly #folders: string[];
   readonly #ignored: Set<string>;
+  readonly #verifying = new Map<string, AbortController>();
   #folderStates: WatchedFolder[] = [];
   #writing: Promise<void> = Promise.resolve();
   #telling: NodeJS.Timeout | undefined;
@@ -122,8 +123,20 @@ export class ModelLibrary {
   }
 
   /** Reads a model from end to end and compares it with the hashes of its import and with those of the hub. */
-  verify(id: string, signal: AbortSignal): Promise<Verification> {
-    return this.#shelf.verify(id, signal);
+  async verify(id: string, signal?: AbortSignal): Promise<Verification> {
+    const stop = new AbortController();
+    if (this.#verifying.has(id))
+      throw new LibraryError('Busy', `${this.#shelf.model(id).name} is being verified already.`);
+    this.#verifying.set(id, stop);
+    try {
+      return await this.#shelf.verify(id, signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]));
+    } finally {
+      this.#verifying.delete(id);
+    }
+  }
+
+  stopVerifying(id: string): void {
+    this.#verifying.get(id)?.abort(new LibraryError('Stopped', 'The verification was stopped.'));
   }
 
   /** Takes a model out. Its files are deleted where it was downloaded, or as `deleteFiles` says; answers those. */
@@ -165,6 +178,7 @@ export class ModelLibrary {
   }
 
   async close(): Promise<void> {
+    for (const id of this.#verifying.keys()) this.stopVerifying(id);
     await this.#watch.close();
     await this.#shelf.close();
     clearTimeout(this.#telling);

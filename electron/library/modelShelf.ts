@@ -130,7 +130,6 @@ export class ModelShelf {
   /** Reads a model from end to end and compares it with what is known of it; the model shows how far that is. */
   async verify(id: string, signal: AbortSignal): Promise<Verification> {
     const held = this.#held(id);
-    if (held.verifying !== null) throw new LibraryError('Busy', `${held.entry.name} is being verified already.`);
     held.verifying = 0;
     this.#options.onChange();
     let outcome: Verification = { at: 0, compared: false, damaged: [], problem: null };

@@ -1,3 +1,4 @@
+import type { SecretStore } from '../library/secretStore.ts';
 import type { HostLauncher } from '../stage/hostLauncher.ts';
 
 export interface MemberOptions {
@@ -20,4 +21,6 @@ export interface MemberOptions {
   windowFolder?: string;
   /** The address by which this member reaches another; the identity where left out. */
   route?: (address: string) => string | Promise<string>;
+  /** Keeps secrets; plain files for their owner alone where left out. */
+  secrets?: SecretStore;
 }

@@ -17,6 +17,7 @@ import { WIRE_VERSION } from '../wire/wireVersion.ts';
 import { LOOPBACK } from './loopback.ts';
 import type { Pool } from './openPool.ts';
 import type { Ground } from './startGround.ts';
+import type { LibraryApi } from './startLibraryApi.ts';
 import type { Serving } from './startServing.ts';
 
 /** What people and their programs see of this member. */
@@ -34,6 +35,7 @@ export async function startGateway(
   ground: Ground,
   { pool }: Pool,
   { models, modelChanges }: Serving,
+  library: LibraryApi,
 ): Promise<LocalGateway> {
   const { options, home, build, log, logFile, changes, closers } = ground;
   const { trust } = pool;
@@ -50,7 +52,8 @@ export async function startGateway(
     () => poolState({ pool, pipelines }),
     (listener) => changes.on(listener),
   );
-  const api = localMemberApi({ state, pool: poolTopic }, actions);
+  const topics = { state, pool: poolTopic, library: library.topic };
+  const api = localMemberApi(topics, { ...actions, ...library.actions });
   const gateway = createGateway({
     models,
     localToken: secret,

@@ -1,0 +1,232 @@
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { Command } from 'commander';
+import type { MethodResult } from '../gateway/memberApi.ts';
+import type { LibraryDownload, LibraryModel, LibraryState } from '../library/libraryState.ts';
+import { formatBytes } from '../planner/formatBytes.ts';
+import { askMember, callMember } from './callMember.ts';
+import { homeOf, homeOption } from './homeOption.ts';
+import { ProgressLine } from './progressLine.ts';
+import { readLines } from './readLines.ts';
+import { textTable } from './textTable.ts';
+
+interface CommonOptions {
+  home?: string;
+  json?: boolean;
+}
+
+/** The commands about models; each asks the member that runs with the same data folder. */
+export function libraryCommands(): Command[] {
+  return [
+    asking('import', 'take a model of this disk in; its file stays where it is')
+      .argument('<path...>', 'a GGUF, any file of a split set, or a folder to watch')
+      .action(importModels),
+    asking('models', 'list the models on this disk')
+      .option('--catalogue', 'instead those worth a try, and how each would fit this pool')
+      .action(listModels),
+    asking('pull', 'download a model; asked for again it goes on where it was')
+      .argument('<reference>', 'hf:USER/REPOSITORY:QUANT, hf:USER/REPOSITORY/FILE.gguf, or an address')
+      .action(pull),
+    asking('rm', 'take a model out of the library; what was downloaded is deleted')
+      .argument('<model>', 'its name, id or file')
+      .option('--delete', 'delete its files, also where they were imported')
+      .option('--keep', 'keep its files, also where they were downloaded')
+      .action(remove),
+    asking('verify', 'read a model from end to end and compare it with its hashes')
+      .argument('<model>', 'its name, id or file')
+      .action(verify),
+    asking('hub-token', 'keep a token for gated models, from standard input')
+      .option('--forget', 'forget it')
+      .action(hubToken),
+  ];
+}
+
+function asking(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .addOption(homeOption())
+    .option('--json', 'one JSON object on stdout');
+}
+
+function print(options: CommonOptions, value: unknown, inWords: string): void {
+  process.stdout.write(`${options.json ? JSON.stringify(value) : inWords}\n`);
+}
+
+async function importModels(paths: string[], options: CommonOptions): Promise<void> {
+  const home = homeOf(options);
+  const models: LibraryModel[] = [];
+  for (const path of paths) models.push(...(await callMember(home, 'importModel', { path: resolve(path) })).models);
+  print(options, { models }, models.map(aboutModel).join('\n\n') || 'The folder is watched; it holds no model yet.');
+}
+
+function aboutModel(model: LibraryModel): string {
+  const { name, title, architecture, parameters, quantisation, layers, contextLength, licence, bytes, files } = model;
+  const context = contextLength === null ? 'unknown context' : `${contextLength} tokens of context`;
+  const template = model.hasChatTemplate ? 'with a chat template' : 'without a chat template';
+  return [
+    `${name}  ${title}`,
+    `  ${architecture}, ${billions(parameters)} ${quantisation}, ${layers} layers, ${context}, ${template}`,
+    `  ${formatBytes(bytes)} in ${files.length === 1 ? files[0] : `${files.length} files, first ${files[0]}`}`,
+    `  licence ${licence ?? 'not named'}`,
+  ].join('\n');
+}
+
+async function listModels(options: CommonOptions & { catalogue?: boolean }): Promise<void> {
+  const home = homeOf(options);
+  if (options.catalogue) {
+    const found = await callMember(home, 'catalogue', {});
+    print(options, found, catalogueTable(found));
+    return;
+  }
+  const library = await callMember(home, 'library', {});
+  print(options, library, libraryText(library));
+}
+
+function catalogueTable({ models }: MethodResult<'catalogue'>): string {
+  const rows = models.map(({ name, bytes, licence, reference, fit, hops, tokensPerSecond, missingBytes }) => [
+    name,
+    formatBytes(bytes),
+    fit === 'DoesNotFit'
+      ? `does not fit${missingBytes === null || missingBytes === 0 ? '' : `: ${formatBytes(missingBytes)} missing`}`
+      : `fits, ${hops === 0 ? 'on one member' : `${hops} hops`}, about ${tokensPerSecond?.toFixed(0)} tokens/s`,
+    licence,
+    reference,
+  ]);
+  return textTable(['model', 'size', 'this pool', 'licence', 'roomful pull'], rows);
+}
+
+function libraryText({ models, skipped, downloads, folders }: LibraryState): string {
+  const rows = models.map(({ id, name, parameters, layers, contextLength, bytes, licence, state, hashed, hashing }) => [
+    name,
+    billions(parameters),
+    String(layers),
+    contextLength === null ? '' : String(contextLength),
+    formatBytes(bytes),
+    licence ?? '',
+    state === 'ready' ? (hashed ? '' : hashing === null ? 'not hashed' : `hashing ${percent(hashing)}`) : state,
+    id.slice(0, 12),
+  ]);
+  const problems = [
+    ...models.flatMap(({ problem }) => problem ?? []),
+    ...folders.flatMap(({ problem }) => problem ?? []),
+    ...skipped.map(({ problem }) => problem),
+  ];
+  const pulls = downloads.filter(({ state }) => state !== 'done').map(downloadLine);
+  const table =
+    rows.length === 0
+      ? 'No models yet. `roomful import FILE` takes one in, `roomful models --catalogue` lists some to pull.'
+      : textTable(['model', 'weights', 'layers', 'context', 'size', 'licence', '', 'id'], rows);
+  return [table, ...(pulls.length > 0 ? ['', ...pulls] : []), ...(problems.length > 0 ? ['', ...problems] : [])].join(
+    '\n',
+  );
+}
+
+function downloadLine({ reference, state, bytes, totalBytes, problem }: LibraryDownload): string {
+  const of = totalBytes === null ? '' : ` of ${formatBytes(totalBytes)}`;
+  return `${reference}: ${state}, ${formatBytes(bytes)}${of}${problem === null ? '' : `. ${problem}`}`;
+}
+
+async function pull(reference: string, options: CommonOptions): Promise<void> {
+  const home = homeOf(options);
+  const line = new ProgressLine(process.stderr);
+  const { id } = await callMember(home, 'pullModel', { reference });
+  const stop = (): void => void callMember(home, 'stopPull', { download: id }).catch(() => {});
+  process.once('SIGINT', stop);
+  try {
+    for await (const library of watchLibrary(home)) {
+      const download = library.downloads.find((each) => each.id === id);
+      if (download === undefined) throw new Error(`The download of ${reference} was discarded.`);
+      const { state, problem, model } = download;
+      if (state === 'failed') throw new Error(problem ?? 'The download failed.');
+      if (state === 'stopped') throw new Error('The download was stopped. Pull it again to go on where it was.');
+      const found = library.models.find((each) => each.id === model);
+      if (found === undefined) {
+        showDownload(line, download);
+        continue;
+      }
+      line.clear();
+      print(options, { model: found }, aboutModel(found));
+      return;
+    }
+  } finally {
+    line.clear();
+    process.off('SIGINT', stop);
+  }
+}
+
+function showDownload(line: ProgressLine, download: LibraryDownload): void {
+  const { reference, state, bytes, totalBytes, bytesPerSecond, secondsLeft } = download;
+  const fraction = totalBytes === null || totalBytes === 0 ? null : bytes / totalBytes;
+  if (state === 'resolving') line.show(`${reference}: asking where it is`, null);
+  if (state === 'checking') line.show(`${reference}: checking`, fraction);
+  if (state !== 'running') return;
+  const size = totalBytes === null ? formatBytes(bytes) : `${formatBytes(bytes)} of ${formatBytes(totalBytes)}`;
+  const left = secondsLeft === null ? '' : `, ${duration(secondsLeft)} left`;
+  line.show(reference, fraction, `${size}, ${formatBytes(bytesPerSecond)}/s${left}`);
+}
+
+async function remove(model: string, options: CommonOptions & { delete?: boolean; keep?: boolean }): Promise<void> {
+  if (options.delete && options.keep) throw new Error('Give --delete or --keep, not both.');
+  const deleteFiles = options.delete ? true : options.keep ? false : undefined;
+  const found = await callMember(homeOf(options), 'removeModel', { model, deleteFiles });
+  const files = found.deleted.length === 0 ? 'Its files stay where they are.' : `Deleted: ${found.deleted.join(', ')}`;
+  print(options, found, `${model} is out of the library. ${files}`);
+}
+
+async function verify(called: string, options: CommonOptions): Promise<void> {
+  const home = homeOf(options);
+  const line = new ProgressLine(process.stderr);
+  const { id, name, verified: before } = await callMember(home, 'verifyModel', { model: called });
+  const stop = (): void => void callMember(home, 'stopVerifying', { model: id }).catch(() => {});
+  process.once('SIGINT', stop);
+  try {
+    for await (const { models } of watchLibrary(home)) {
+      const model = models.find((each) => each.id === id);
+      if (model === undefined) throw new Error(`${name} has left the library.`);
+      const { verifying, verified, problem } = model;
+      if (verifying !== null) line.show(`Verifying ${name}`, verifying);
+      if (verifying !== null || verified === null || verified.at === before?.at) continue;
+      line.clear();
+      if (verified.problem !== null) throw new Error(verified.problem);
+      const { compared, damaged } = verified;
+      const good = compared
+        ? 'is what it was'
+        : 'was read whole; its hashes are known now, there were none to compare with';
+      print(options, { model: id, ...verified }, damaged.length === 0 ? `${name} ${good}.` : damaged.join('\n'));
+      if (damaged.length > 0) throw new Error(problem ?? `${name} is damaged.`);
+      return;
+    }
+  } finally {
+    line.clear();
+    process.off('SIGINT', stop);
+  }
+}
+
+async function hubToken(options: CommonOptions & { forget?: boolean }): Promise<void> {
+  const token = options.forget ? null : (await text(process.stdin)).trim();
+  if (token === '') throw new Error('Give the token on standard input, as in: roomful hub-token < token.txt');
+  const { place } = await callMember(homeOf(options), 'setHubToken', { token });
+  print(options, { place }, token === null ? 'The token is forgotten.' : `The token is kept in ${place}.`);
+}
+
+/** The library now and after every change. Rejects when the member ends. */
+async function* watchLibrary(home: string): AsyncGenerator<LibraryState, void, void> {
+  const response = await askMember(home, '/api/watch/library');
+  if (response.body === null) throw new Error('The member has nothing to say.');
+  for await (const line of readLines(response.body)) yield JSON.parse(line) as LibraryState;
+  throw new Error('The member has ended.');
+}
+
+function billions(parameters: number): string {
+  return parameters >= 1e9 ? `${(parameters / 1e9).toFixed(1)}B` : `${Math.max(1, Math.round(parameters / 1e6))}M`;
+}
+
+function percent(fraction: number): string {
+  return `${Math.floor(fraction * 100)}%`;
+}
+
+function duration(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return `${(seconds / 3600).toFixed(1)} h`;
+}

@@ -1,0 +1,118 @@
+import { stat } from 'node:fs/promises';
+import { resolve, sep } from 'node:path';
+import { type CuratedModel, curatedShape } from '../library/curatedModels.ts';
+import type { Downloads } from '../library/download/downloads.ts';
+import { LibraryError } from '../library/libraryError.ts';
+import type { CatalogueModel, LibraryModel, LibraryState } from '../library/libraryState.ts';
+import type { ModelLibrary } from '../library/modelLibrary.ts';
+import type { SecretStore } from '../library/secretStore.ts';
+import { servingSizes } from '../pipeline/servingSizes.ts';
+import type { Member } from '../planner/member.ts';
+import { plan } from '../planner/plan.ts';
+import type { MemberActions } from './window/memberState.ts';
+
+/** The secret's name in the store. */
+export const HUB_TOKEN = 'hub-token';
+
+export interface LibraryActionsOptions {
+  library: ModelLibrary;
+  downloads: Downloads;
+  secrets: SecretStore;
+  catalogue: () => Promise<CuratedModel[]>;
+  /** The members that live, as the planner sees them. */
+  room: () => Member[];
+  /** Commit of llama.cpp that members must run. */
+  build: string;
+  /** Whether a model is being served. */
+  isServing: (model: LibraryModel) => boolean;
+}
+
+/** The methods of the contract that are about models. */
+export type LibraryMethod =
+  | 'library'
+  | 'importModel'
+  | 'removeModel'
+  | 'removeModelFolder'
+  | 'verifyModel'
+  | 'stopVerifying'
+  | 'pullModel'
+  | 'stopPull'
+  | 'setHubToken'
+  | 'catalogue';
+
+/** What the contract's methods about models do. Each rejects with LibraryError or GgufError. */
+export function libraryActions(options: LibraryActionsOptions): Pick<MemberActions, LibraryMethod> {
+  const { library, downloads, secrets } = options;
+  const state = (): LibraryState => libraryState(library, downloads);
+  return {
+    library: async () => state(),
+    importModel: async ({ path }) => ({ models: await importPath(library, path) }),
+    removeModel: async ({ model, deleteFiles }) => {
+      const found = library.called(model);
+      const { id, name } = found;
+      if (options.isServing(found)) throw new LibraryError('Busy', `${name} is being served. Stop it first.`);
+      return { deleted: await library.remove(id, { deleteFiles }) };
+    },
+    removeModelFolder: async ({ path }) => {
+      await library.removeFolder(path);
+      return state();
+    },
+    verifyModel: async ({ model }) => {
+      const { id } = library.called(model);
+      // What it finds is in the library, why it did not end as well.
+      library.verify(id).catch(() => {});
+      return library.called(id);
+    },
+    stopVerifying: async ({ model }) => {
+      const { id } = library.called(model);
+      library.stopVerifying(id);
+      return library.called(id);
+    },
+    pullModel: async ({ reference }) => downloads.begin(reference),
+    stopPull: async ({ download, discard }) => {
+      await downloads.stop(download, { discard: discard ?? false });
+      return state();
+    },
+    setHubToken: async ({ token }) => {
+      await secrets.write(HUB_TOKEN, token?.trim() ?? null);
+      return { place: secrets.place };
+    },
+    catalogue: async () => {
+      const room = options.room();
+      return { models: (await options.catalogue()).map((model) => fitting(model, room, options.build)) };
+    },
+  };
+}
+
+/** The value of the topic `library`. */
+export function libraryState(library: ModelLibrary, downloads: Downloads): LibraryState {
+  return { ...library.state(), downloads: downloads.list() };
+}
+
+/** A folder is watched from now on, and what it holds already is answered. */
+async function importPath(library: ModelLibrary, path: string): Promise<LibraryModel[]> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) return [await library.import(path)];
+  await library.addFolder(path);
+  const within = resolve(path) + sep;
+  return library.state().models.filter(({ files }) => files.some((file) => file.startsWith(within)));
+}
+
+function fitting(model: CuratedModel, room: readonly Member[], build: string): CatalogueModel {
+  const { name, reference, about, licence, bytes, parameters, contextLength } = model;
+  const shape = curatedShape(model);
+  const { contextLength: context, slots, batch, kvType } = servingSizes(shape, {});
+  const sizes = { contextLength: context, slots, batch, kvType };
+  const decided = plan(room, shape, { ...sizes, referenceCommit: build, maxReplicas: 1 });
+  const fits = decided.fit !== 'DoesNotFit';
+  return {
+    ...{ name, reference, about, licence, bytes, parameters, contextLength },
+    fit: decided.fit,
+    hops: fits ? decided.hops : null,
+    tokensPerSecond: decided.prediction?.tokensPerSecond ?? null,
+    missingBytes: decided.shortfall?.missingBytes ?? null,
+  };
+}

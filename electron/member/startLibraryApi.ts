@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { HUB_TOKEN, libraryActions, libraryState } from '../gateway/libraryActions.ts';
+import { derivedTopic } from '../gateway/window/derivedTopic.ts';
+import type { TopicSource } from '../gateway/window/memberState.ts';
+import { readCuratedModels } from '../library/curatedModels.ts';
+import { Downloads } from '../library/download/downloads.ts';
+import { DEFAULT_HUB } from '../library/download/hubClient.ts';
+import type { LibraryModel, LibraryState } from '../library/libraryState.ts';
+import type { ModelLibrary } from '../library/modelLibrary.ts';
+import { fileSecretStore } from '../library/secretStore.ts';
+import type { Member } from '../planner/member.ts';
+import type { Ground } from './startGround.ts';
+
+/** The library as windows and commands ask for it. */
+export interface LibraryApi {
+  readonly actions: ReturnType<typeof libraryActions>;
+  readonly topic: TopicSource<LibraryState>;
+}
+
+export interface LibraryApiOptions {
+  library: ModelLibrary;
+  room: () => Member[];
+  /** Whether a model is being served. */
+  isServing: (model: LibraryModel) => boolean;
+}
+
+/** Lets models be fetched, and answers for the library. */
+export async function startLibraryApi(
+  { options, home, build, changes, closers }: Ground,
+  { library, room, isServing }: LibraryApiOptions,
+): Promise<LibraryApi> {
+  const secrets = options.secrets ?? fileSecretStore(home);
+  const downloads = await Downloads.open({
+    home,
+    modelsFolder: library.modelsFolder,
+    hub: hubAddress(process.env.HF_ENDPOINT),
+    token: async () => (await secrets.read(HUB_TOKEN)) ?? (process.env.HF_TOKEN || null),
+    take: (path, put) => library.import(path, put),
+    onChange: () => changes.tell(),
+  });
+  closers.add(() => downloads.close());
+  const catalogue = () => readCuratedModels(cataloguePath(home));
+  return {
+    actions: libraryActions({ library, downloads, secrets, catalogue, room, build, isServing }),
+    topic: derivedTopic(
+      () => libraryState(library, downloads),
+      (listener) => changes.on(listener),
+    ),
+  };
+}
+
+/** As the hub's own tools and llama.cpp take it. */
+function hubAddress(given: string | undefined): string {
+  if (!given || !URL.canParse(given)) return DEFAULT_HUB;
+  return given.endsWith('/') ? given : `${given}/`;
+}
+
+/** The list that comes with Roomful, unless the data folder has one of its own. */
+function cataloguePath(home: string): string {
+  const own = join(home, 'catalogue.json');
+  const here = import.meta.url;
+  return existsSync(own)
+    ? own
+    : fileURLToPath(new URL(`${here.endsWith('.ts') ? '../..' : '../../..'}/resources/models.json`, here));
+}
