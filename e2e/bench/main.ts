@@ -1,4 +1,6 @@
 import { decode } from './decode.ts';
+import { fuzz } from './fuzz.ts';
+import { header } from './header.ts';
 import { links } from './links.ts';
 import { planBench } from './plan.ts';
 import { type BenchReport, publish } from './report.ts';
@@ -7,6 +9,8 @@ import { windowBench } from './window.ts';
 /** `npm run bench -- NAME [--json]`. */
 const benches: Record<string, { about: string; run: () => Promise<BenchReport> }> = {
   decode: { about: 'ms per token: the whole model, 2 and 3 stages, with round trips of 0 to 20 ms', run: decode },
+  fuzz: { about: 'GGUF headers changed at random, 5 minutes: what they come to', run: fuzz },
+  header: { about: 'ms and MB to read the header of a file of 100,000 tensors', run: header },
   links: { about: 'what two links with TLS add to a step, by frame size', run: links },
   plan: { about: 'ms per plan: 8 members x 80 layers, 200 members x 128 layers', run: planBench },
   window: { about: 'ms of script and layout in Chromium: first paint, the playground', run: windowBench },

@@ -68,10 +68,10 @@ export class ShardsDifferError extends GgufError {
   }
 }
 
-/** A GGUF without a language model in it: an adapter, a projector, a vocabulary. */
+/** A GGUF without a language model in it that could be served: an adapter, a projector, a vocabulary. */
 export class NotAModelError extends GgufError {
-  constructor(path: string, problem: string) {
-    super('NotAModel', path, problem);
+  constructor(path: string, problem: string, cause?: unknown) {
+    super('NotAModel', path, problem, cause);
   }
 }
 

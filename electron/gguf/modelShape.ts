@@ -1,6 +1,9 @@
+import { checkModel } from '../planner/check/checkModel.ts';
+import { InvalidInput } from '../planner/invalidInput.ts';
 import type { LayerShape, ModelShape } from '../planner/modelShape.ts';
-import { architectureRules } from './architectures.ts';
+import { type ArchitectureRules, architectureRules } from './architectures.ts';
 import { attentionWindows } from './attentionWindows.ts';
+import { NotAModelError } from './ggufError.ts';
 import { kvBytesPerToken, stateBytesPerSlot } from './layerMemory.ts';
 import type { ModelSource } from './openModel.ts';
 import { layerOf, splittability } from './splittability.ts';
@@ -8,8 +11,43 @@ import { layerOf, splittability } from './splittability.ts';
 /**
  * What the planner needs to know of a model, from its header alone. Bytes are those of the tensors as the stage files
  * hold them; beside them a stage file has a header, padding, and on all stages but the last two vectors of n_embd floats.
+ * Throws `NotAModelError` for a header that is well formed but describes nothing that could be served.
  */
 export function modelShape(model: ModelSource, rules = architectureRules(model.architecture)): ModelShape {
+  const shape = shapeOf(model, rules);
+  try {
+    checkModel(shape);
+    return shape;
+  } catch (cause) {
+    if (!(cause instanceof InvalidInput)) throw cause;
+    throw new NotAModelError(model.files[0]?.path ?? '', `cannot be served: ${inWords(cause)}.`, cause);
+  }
+}
+
+/** What the planner refuses, in words of the model instead of the planner's fields. */
+function inWords({ field, message }: InvalidInput): string {
+  const problem = message.slice(field.length);
+  const [, layer, part = field.replace(/^model\.?/, '')] = /^model\.layers\[(\d+)\]\.(\w+)$/.exec(field) ?? [];
+  return `${fieldNames.get(part) ?? part}${layer === undefined ? '' : ` of layer ${layer}`}${problem}`;
+}
+
+const fieldNames: ReadonlyMap<string, string> = new Map([
+  ['hiddenSize', 'the width of its embedding'],
+  ['vocabularySize', 'its vocabulary'],
+  ['contextLength', 'its context length'],
+  ['attentionHeads', 'the number of its attention heads'],
+  ['feedForwardSize', 'the width of its feed-forward part'],
+  ['parameters', 'the number of its weights'],
+  ['layers', 'the size of its layers'],
+  ['experts.count', 'the number of its experts'],
+  ['weightBytes', 'the size'],
+  ['kvBytesPerToken', 'the KV cache per token'],
+  ['slidingWindow', 'the attention window'],
+  ['expertBytes', 'the size of the experts'],
+  ['stateBytesPerSlot', 'the recurrent state'],
+]);
+
+function shapeOf(model: ModelSource, rules: ArchitectureRules | undefined): ModelShape {
   const { architecture, metadata, summary, layers } = model;
   const weights = new Array<number>(layers).fill(0);
   const experts = new Array<number>(layers).fill(0);

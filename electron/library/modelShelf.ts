@@ -1,6 +1,7 @@
-import { GgufError, NotAModelError } from '../gguf/ggufError.ts';
+import { GgufError } from '../gguf/ggufError.ts';
 import { modelFingerprint } from '../gguf/modelFingerprint.ts';
 import { modelId } from '../gguf/modelId.ts';
+import { modelShape } from '../gguf/modelShape.ts';
 import { type ModelSource, openModel } from '../gguf/openModel.ts';
 import { type FileMark, markFile, markFiles, sameBytes } from './fileMark.ts';
 import { HashQueue, type HashRun } from './hashQueue.ts';
@@ -73,6 +74,8 @@ export class ModelShelf {
    */
   async put(path: string, { origin, from, published, hashes }: PutOptions): Promise<LibraryModel> {
     const source = await openModel(path);
+    // Refuses what could never be served, now and not when it is.
+    modelShape(source);
     const marks = await marksOf(source);
     const id = modelFingerprint(source);
     const before = this.#models.get(id);
@@ -298,11 +301,9 @@ async function marksOf(source: ModelSource): Promise<FileMark[]> {
 
 function aboutModel(
   id: string,
-  { summary, files }: ModelSource,
+  { summary }: ModelSource,
 ): Omit<LibraryEntry, 'files' | 'origin' | 'from' | 'published' | 'addedAt' | 'hashed'> {
   const { name: title, architecture, parameters, quantisation, layers, contextLength, chatTemplate, licence } = summary;
-  if (!Number.isFinite(parameters))
-    throw new NotAModelError(files[0]?.path ?? '', 'claims more weights than there can be.');
   const hasChatTemplate = chatTemplate !== null;
   const about = { title, architecture, parameters, quantisation, layers, contextLength, hasChatTemplate, licence };
   return { id, name: modelId(summary), ...about };
