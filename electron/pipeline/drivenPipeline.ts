@@ -12,6 +12,7 @@ import type { ModelFiles, ModelHolder } from './modelFiles.ts';
 import { PipelineError } from './pipelineError.ts';
 import type { PipelineReport, PipelineState, PlannedPlace } from './pipelineReport.ts';
 import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
+import { Speculation } from './speculation.ts';
 import type { ModelText, VocabularyShelf } from './vocabularyShelf.ts';
 
 /** One pipeline as the member that leads has planned it. */
@@ -48,6 +49,9 @@ export interface ComingUp {
   onState(state: PipelineState): void;
   onStage(progress: StageLoading): void;
 }
+
+/** What a stage gives logits for at once, less the token after them. */
+const MOST_DRAFTS = 8;
 
 /** Progress is told again only when it has come on by this much. */
 const TOLD_FRACTION = 0.02;
@@ -196,6 +200,8 @@ export class DrivenPipeline {
           batch,
           kvType,
           exact,
+          rewinds: opened.shape.layers.every(({ stateBytesPerSlot = 0 }) => stateBytesPerSlot === 0),
+          speculation: new Speculation({ drafter: null, most: MOST_DRAFTS }),
           endTokens,
           warmToken: Math.max(0, bosToken),
         },

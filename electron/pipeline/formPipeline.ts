@@ -1,6 +1,6 @@
 import { followRing } from '../wire/followRing.ts';
 import type { StageEvent, StageLoaded, StageProgress } from '../wire/generated/roomful/v1/member.ts';
-import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
+import type { Epoch, StepFrame } from '../wire/generated/roomful/v1/ring.ts';
 import type { MemberClient } from '../wire/memberClient.ts';
 import type { RingServer } from '../wire/ringServer.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
@@ -9,6 +9,7 @@ import { Pipeline, type PipelineConfig } from './pipeline.ts';
 import { PipelineError } from './pipelineError.ts';
 import { greedySampling } from './plainSampling.ts';
 import { RingLife } from './ringLife.ts';
+import type { Speculation } from './speculation.ts';
 
 /** Layers [startLayer, endLayer) on one member. */
 export interface StagePlacement {
@@ -42,6 +43,9 @@ export interface FormRequest {
   batch: number;
   kvType: 'f16' | 'q8_0';
   exact: boolean;
+  /** See `PipelineConfig`. */
+  rewinds: boolean;
+  speculation: Speculation | null;
   endTokens: ReadonlySet<number>;
   /** A token that the model knows, to warm the ring with. */
   warmToken: number;
@@ -104,6 +108,7 @@ export async function formPipeline(
     sequenceLength: Math.floor(request.contextLength / request.slots),
     chunk: request.batch,
     exact: request.exact,
+    rewinds: request.rewinds,
     endTokens: request.endTokens,
     queueLimit: QUEUE_LIMIT,
     stepDeadlineMs: STEP_DEADLINE_MS,
@@ -118,10 +123,11 @@ export async function formPipeline(
     stages.map(({ member }) => member.member),
     (member) => coordinator.onAlive?.(member),
   );
-  const pipeline = new Pipeline(pipelineConfig, (frame) => {
+  const send = (frame: StepFrame): void => {
     life.sent(frame.step);
     outlet.send(frame).catch((cause: unknown) => lose('The ring broke', cause));
-  });
+  };
+  const pipeline = new Pipeline(pipelineConfig, send, { speculation: request.speculation });
   const ended = new Promise<void>((resolve) => {
     pipeline.onEnd = () => {
       stop.abort();

@@ -5,6 +5,7 @@ import { Pipeline, type PipelineConfig } from './pipeline.ts';
 import { PipelineError } from './pipelineError.ts';
 import { greedySampling } from './plainSampling.ts';
 import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
+import { type Drafter, Speculation } from './speculation.ts';
 
 const END = 0;
 const config: PipelineConfig = {
@@ -15,6 +16,7 @@ const config: PipelineConfig = {
   sequenceLength: 64,
   chunk: 4,
   exact: false,
+  rewinds: true,
   endTokens: new Set([END]),
   queueLimit: 3,
   stepDeadlineMs: 60_000,
@@ -26,10 +28,14 @@ const request = (promptTokens: number[], maxTokens = 5): GenerateRequest => ({
   sampling: greedySampling,
 });
 
+function sumOf(log: readonly number[]): number {
+  return (log.reduce((sum, token) => sum + token, 1) % 97) + 1;
+}
+
 /** What a model that adds one to the sum of all tokens so far (mod 97) would say: never the end token. */
 function expected(promptTokens: number[], count: number): number[] {
   const log = [...promptTokens];
-  for (let i = 0; i < count; i += 1) log.push((log.reduce((sum, token) => sum + token, 1) % 97) + 1);
+  for (let i = 0; i < count; i += 1) log.push(sumOf(log));
   return log.slice(promptTokens.length);
 }
 
@@ -40,33 +46,36 @@ class EchoRing {
   readonly pipeline: Pipeline;
   hold = false;
 
-  constructor(overrides: Partial<PipelineConfig> = {}) {
-    this.pipeline = new Pipeline({ ...config, ...overrides }, (frame) => {
+  constructor(overrides: Partial<PipelineConfig> = {}, drafter: Drafter | null = null) {
+    const speculation = drafter && new Speculation({ drafter, most: 3, fixed: 3 });
+    const send = (frame: StepFrame): void => {
       this.frames.push(frame);
       if (!this.hold) setImmediate(() => this.answer(frame));
-    });
+    };
+    this.pipeline = new Pipeline({ ...config, ...overrides }, send, { speculation });
   }
 
   answer(frame: StepFrame): void {
     for (const slot of frame.closedSlots) this.#kv.delete(slot);
-    for (const run of frame.runs) {
-      const kv = this.#kv.get(run.slot) ?? { generation: run.generation, tokens: [] };
-      expect(run.generation).toBe(kv.generation);
-      expect(run.start).toBe(kv.tokens.length);
-      kv.tokens.push(...run.tokens);
-      this.#kv.set(run.slot, kv);
-      if (!run.sample) continue;
-      const token = (kv.tokens.reduce((sum, value) => sum + value, 1) % 97) + 1;
-      const { slot, generation } = run;
-      const committed = {
-        slot,
-        generation,
-        position: kv.tokens.length,
-        tokens: [token],
-        logprobs: [],
-        failure: undefined,
-      };
-      frame.committed.push(committed);
+    expect(frame.runs.reduce((sum, { tokens }) => sum + tokens.length, 0)).toBeLessThanOrEqual(config.chunk);
+    for (const { slot, generation, start, tokens, truncateTo, sample, drafts } of frame.runs) {
+      const kv = this.#kv.get(slot) ?? { generation, tokens: [] };
+      expect(generation).toBeGreaterThanOrEqual(kv.generation);
+      kv.generation = generation;
+      // A stage that does not sample still holds what was rejected.
+      if (truncateTo !== undefined) kv.tokens.length = Math.min(kv.tokens.length, truncateTo);
+      expect(start).toBe(kv.tokens.length);
+      kv.tokens.push(...tokens);
+      this.#kv.set(slot, kv);
+      if (!sample) continue;
+      const sampled: number[] = [];
+      for (let sure = tokens.length - drafts; ; sure += 1) {
+        const token = sumOf(kv.tokens.slice(0, start + sure));
+        sampled.push(token);
+        if (sure === tokens.length || tokens[sure] !== token) break;
+      }
+      const position = start + tokens.length - drafts;
+      frame.committed.push({ slot, generation, position, tokens: sampled, logprobs: [], failure: undefined });
     }
     this.pipeline.receive(frame);
   }
@@ -103,27 +112,107 @@ test('any number of requests at once get the tokens that each would get alone', 
   );
 });
 
+/** Right so often, and late. */
+const drafterOf = (right: (position: number) => boolean): Drafter => ({
+  draftMs: 0,
+  propose: async (_sequence, log, count) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return expected([...log], count).map((token, index) => (right(log.length + index) ? token : token + 1));
+  },
+  forget: () => {},
+});
+
+test('with drafts of any quality, and requests that begin alike, the tokens are the same', async () => {
+  const prompts = fc.array(fc.array(fc.constantFrom(1, 2), { minLength: 1, maxLength: 40 }), {
+    minLength: 1,
+    maxLength: 6,
+  });
+  const quality = fc.array(fc.boolean(), { minLength: 1, maxLength: 9 });
+  await fc.assert(
+    fc.asyncProperty(prompts, quality, fc.integer({ min: 1, max: 9 }), async (all, rights, maxTokens) => {
+      const ring = new EchoRing(
+        { queueLimit: 10 },
+        drafterOf((position) => rights[position % rights.length] ?? true),
+      );
+      const answers = await Promise.all(
+        all.map((prompt) => collect(ring.pipeline.generate(request(prompt, maxTokens), never))),
+      );
+      expect(answers).toEqual(all.map((prompt) => expected(prompt, maxTokens)));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('drafts that are right save steps, and are counted', async () => {
+  const plain = new EchoRing();
+  const drafted = new EchoRing(
+    {},
+    drafterOf(() => true),
+  );
+  for (const ring of [plain, drafted])
+    expect(await collect(ring.pipeline.generate(request([1, 2], 13), never))).toEqual(expected([1, 2], 13));
+  expect(plain.frames).toHaveLength(13);
+  expect(drafted.frames).toHaveLength(4);
+  expect(drafted.pipeline.numbers).toMatchObject({ draftedTokens: 9, acceptedTokens: 9, generatedTokens: 13 });
+});
+
+test('a second request that goes on from the first computes what is new', async () => {
+  const ring = new EchoRing();
+  const prompt = Array.from({ length: 30 }, (_, index) => index + 1);
+  const answer = await collect(ring.pipeline.generate(request(prompt, 6), never));
+  const seated: number[] = [];
+  const longer = [...prompt, ...answer, 3, 4];
+  const again = { ...request(longer, 4), onSeated: (now: { cachedTokens: number }) => seated.push(now.cachedTokens) };
+  expect(await collect(ring.pipeline.generate(again, never))).toEqual(expected(longer, 4));
+  // The last token of the first answer was never computed.
+  expect(seated).toEqual([prompt.length + answer.length - 1]);
+  expect(ring.pipeline.numbers).toMatchObject({ cachedTokens: 35, promptTokens: 30 + 3 });
+});
+
+test('a model that cannot go back starts every request anew, without drafts', async () => {
+  const ring = new EchoRing(
+    { rewinds: false },
+    drafterOf(() => true),
+  );
+  const prompt = Array.from({ length: 30 }, (_, index) => index + 1);
+  for (const _ of [0, 1])
+    expect(await collect(ring.pipeline.generate(request(prompt, 6), never))).toEqual(expected(prompt, 6));
+  expect(ring.pipeline.numbers).toMatchObject({ cachedTokens: 0, draftedTokens: 0 });
+  await vi.waitFor(() => expect(ring.liveSlots).toBe(0));
+});
+
+test('bulk requests wait behind interactive ones', async () => {
+  const ring = new EchoRing({ slots: 1, queueLimit: 9 });
+  const order: string[] = [];
+  const one = async (name: string, bulk: boolean): Promise<void> => {
+    await collect(ring.pipeline.generate({ ...request([1, 2], 2), bulk }, never));
+    order.push(name);
+  };
+  await Promise.all([one('first', false), one('bulk', true), one('second', false), one('third', false)]);
+  expect(order).toEqual(['first', 'second', 'third', 'bulk']);
+});
+
 test('an end token ends the answer and is yielded', async () => {
   const ring = new EchoRing({ endTokens: new Set([expected([3, 4], 3)[2] ?? -1]) });
   expect(await collect(ring.pipeline.generate(request([3, 4], 20), never))).toEqual(expected([3, 4], 3));
 });
 
-test('an abort frees the seat on the stages within one step, or alone when none is due', async () => {
-  const ring = new EchoRing();
+test('an abort frees the seat at once for a request that waits, and nothing of it travels any more', async () => {
+  const ring = new EchoRing({ slots: 1 });
   const abort = new AbortController();
   const tokens = ring.pipeline.generate(request([1, 2, 3], 50), abort.signal);
   await tokens.next();
   abort.abort(new Error('client gone'));
   await expect(collect(tokens)).rejects.toThrow('client gone');
-  await vi.waitFor(() => expect(ring.liveSlots).toBe(0));
-  const closing = ring.frames.filter((frame) => frame.closedSlots.length > 0);
-  expect(closing.map((frame) => frame.closedSlots)).toEqual([[0]]);
+  const sent = ring.frames.length;
+  expect(await collect(ring.pipeline.generate(request([4]), never))).toEqual(expected([4], 5));
+  for (const { runs } of ring.frames.slice(sent)) expect(runs.map(({ generation }) => generation)).toEqual([2]);
 });
 
 test('leaving the loop early frees the seat too', async () => {
-  const ring = new EchoRing();
+  const ring = new EchoRing({ slots: 1 });
   for await (const _ of ring.pipeline.generate(request([1, 2], 50), never)) break;
-  await vi.waitFor(() => expect(ring.liveSlots).toBe(0));
+  expect(await collect(ring.pipeline.generate(request([1, 2]), never))).toEqual(expected([1, 2], 5));
 });
 
 test('requests beyond the seats wait, and beyond the queue are refused', async () => {
@@ -174,11 +263,7 @@ test('a lost stage ends every request, running or waiting, and refuses new ones'
 test('a step that never comes back ends the pipeline at its deadline', async () => {
   vi.useFakeTimers();
   let now = 0;
-  const pipeline = new Pipeline(
-    { ...config, stepDeadlineMs: 5000 },
-    () => {},
-    () => now,
-  );
+  const pipeline = new Pipeline({ ...config, stepDeadlineMs: 5000 }, () => {}, { now: () => now });
   const answer = collect(pipeline.generate(request([1]), never));
   const outcome = expect(answer).rejects.toMatchObject({ kind: 'StepDeadline' });
   now = 5001;

@@ -6,11 +6,15 @@ import {
   type StepFrame,
 } from '../wire/generated/roomful/v1/ring.ts';
 import { generatedTokens } from './generatedTokens.ts';
+import { groupSize } from './groupSize.ts';
 import { PipelineError } from './pipelineError.ts';
+import { PipelineCounter, type PipelineNumbers } from './pipelineNumbers.ts';
+import { SeatTable } from './seatTable.ts';
 import { Sequence } from './sequence.ts';
 import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
-import { SlotTable } from './slotTable.ts';
-import { nextRun } from './stepScheduler.ts';
+import type { Speculation } from './speculation.ts';
+import { StepCosts } from './stepCosts.ts';
+import { type NextRun, nextStep } from './stepScheduler.ts';
 import { wireSampling } from './wireSampling.ts';
 
 export interface PipelineConfig {
@@ -20,10 +24,12 @@ export interface PipelineConfig {
   slots: number;
   /** Tokens that one sequence may take, prompt and answer. */
   sequenceLength: number;
-  /** Most tokens of one prefill chunk. */
+  /** Most tokens of one prefill chunk, and of any step. */
   chunk: number;
   /** Keep activations at f32 on the wire. */
   exact: boolean;
+  /** Whether the KV of a slot can be cut anywhere: a recurrent state cannot, so its prefixes and drafts are of no use. */
+  rewinds: boolean;
   endTokens: ReadonlySet<number>;
   /** Requests that may wait for a seat. */
   queueLimit: number;
@@ -34,9 +40,16 @@ export interface PipelineConfig {
 /** KV bookkeeping goes with the next step; when none is due within this many ms it goes alone. */
 const BOOKKEEPING_DELAY_MS = 50;
 
+/** A sequence in a step, with what is to be verified of it. */
+interface CarriedRun {
+  sequence: Sequence;
+  drafts: number;
+}
+
 interface StepInFlight {
-  sequence: Sequence | null;
+  carried: readonly CarriedRun[];
   prefill: boolean;
+  rows: number;
   sentAt: number;
 }
 
@@ -49,8 +62,11 @@ export class Pipeline {
   /** Called once when the pipeline has ended, whatever ended it. */
   onEnd: (() => void) | null = null;
   readonly #send: (frame: StepFrame) => void;
+  readonly #speculation: Speculation | null;
   readonly #now: () => number;
-  readonly #slots: SlotTable;
+  readonly #seats: SeatTable;
+  readonly #costs = new StepCosts();
+  readonly #counter: PipelineCounter;
   readonly #running = new Map<number, Sequence>();
   readonly #waiting: Sequence[] = [];
   readonly #inFlight = new Map<number, StepInFlight>();
@@ -62,11 +78,20 @@ export class Pipeline {
   #prefillInFlight = 0;
   #failure: PipelineError | null = null;
 
-  constructor(config: PipelineConfig, send: (frame: StepFrame) => void, now: () => number = () => performance.now()) {
+  constructor(
+    config: PipelineConfig,
+    send: (frame: StepFrame) => void,
+    {
+      speculation = null,
+      now = () => performance.now(),
+    }: { speculation?: Speculation | null; now?: () => number } = {},
+  ) {
     this.config = config;
     this.#send = send;
+    this.#speculation = config.rewinds ? speculation : null;
     this.#now = now;
-    this.#slots = new SlotTable(config.slots);
+    this.#seats = new SeatTable(config.slots);
+    this.#counter = new PipelineCounter(config.stages);
     this.#deadline = setInterval(() => this.#checkDeadline(), Math.min(1000, config.stepDeadlineMs));
     this.#deadline.unref();
   }
@@ -74,6 +99,13 @@ export class Pipeline {
   /** What ended this pipeline, null while it serves. */
   get failure(): PipelineError | null {
     return this.#failure;
+  }
+
+  /** What it has done so far. */
+  get numbers(): PipelineNumbers {
+    const { slots } = this.config;
+    const now = { running: this.#running.size, queued: this.#waiting.length, slots };
+    return this.#counter.numbers({ ...now, networkMs: this.#costs.networkMs });
   }
 
   /** See `ServedModel.generate`. */
@@ -100,28 +132,21 @@ export class Pipeline {
     if (step === undefined || frame.pipeline !== this.config.id) return;
     this.#inFlight.delete(frame.step);
     if (step.prefill) this.#prefillInFlight -= 1;
+    this.#measure(step, frame);
     if (frame.failure !== undefined) {
       const { stage, message } = frame.failure;
       const error = new PipelineError('DecodeFailed', `Stage ${stage} could not compute: ${message}`);
-      if (step.sequence !== null) this.#leave(step.sequence, error);
-    }
-    for (const committed of frame.committed) if (step.sequence !== null) this.#commit(step.sequence, committed);
-    this.#pump();
-  }
-
-  #commit(sequence: Sequence, committed: Committed): void {
-    const { slot, generation, position, failure } = committed;
-    if (sequence.slot?.slot !== slot || sequence.slot.generation !== generation) return;
-    for (const [index, token] of generatedTokens(committed).entries()) {
-      if (!sequence.commit(position + index, token)) continue;
-      const full = sequence.length >= this.config.sequenceLength;
-      if (this.config.endTokens.has(token.id) || sequence.generated >= sequence.request.maxTokens || full) {
-        this.#leave(sequence, null);
-        return;
+      for (const { sequence } of step.carried) {
+        this.#leave(sequence, error, false);
+        const { seat } = sequence;
+        if (seat !== null && this.#seats.doubt(seat.slot, seat.generation)) this.#closedSlots.push(seat.slot);
       }
     }
-    if (failure !== undefined)
-      this.#leave(sequence, new PipelineError('DecodeFailed', `No token could be drawn: ${failure}.`));
+    for (const committed of frame.committed) {
+      const carried = step.carried.find(({ sequence: { seat } }) => seat?.slot === committed.slot);
+      if (carried?.sequence.seat?.generation === committed.generation) this.#commit(carried, committed);
+    }
+    this.#pump();
   }
 
   /** Ends the pipeline: every request that runs or waits rejects with `error`. */
@@ -137,9 +162,68 @@ export class Pipeline {
     this.onEnd?.();
   }
 
+  #measure({ carried, prefill, rows, sentAt }: StepInFlight, { timings }: StepFrame): void {
+    const ringMs = this.#now() - sentAt;
+    const stages = timings.map(({ stage, computeUs, queueUs, sentBytes }) => {
+      return { stage, computeMs: computeUs / 1000, queueMs: queueUs / 1000, sentBytes };
+    });
+    this.#counter.step(stages, prefill || carried.length === 0 ? null : ringMs);
+    if (!prefill && stages.length === this.config.stages) this.#costs.observe({ rows, stages, ringMs });
+  }
+
+  #commit({ sequence, drafts }: CarriedRun, { position, failure, ...committed }: Committed): void {
+    if (sequence.hasEnded) return;
+    const tokens = generatedTokens({ position, failure, ...committed });
+    const accepted = Math.max(0, tokens.length - 1);
+    if (drafts > 0) {
+      sequence.acceptance.observe(drafts, accepted);
+      this.#counter.add({ draftedTokens: drafts, acceptedTokens: accepted });
+      // The last stage has cut what it rejected; the others learn of it with the next run.
+      sequence.sent = position + accepted;
+      if (accepted < drafts) sequence.truncateTo = sequence.sent;
+    }
+    for (const [index, token] of tokens.entries()) {
+      if (!sequence.commit(position + index, token)) continue;
+      this.#counter.add({ generatedTokens: 1 });
+      const full = sequence.length >= this.config.sequenceLength;
+      if (this.config.endTokens.has(token.id) || sequence.generated >= sequence.request.maxTokens || full) {
+        this.#leave(sequence, null);
+        return;
+      }
+    }
+    if (failure !== undefined) {
+      this.#leave(sequence, new PipelineError('DecodeFailed', `No token could be drawn: ${failure}.`));
+      return;
+    }
+    this.#draft(sequence);
+  }
+
+  /** Lets drafts be made for the next run of a sequence that waits for it. */
+  #draft(sequence: Sequence): void {
+    if (this.#speculation === null || sequence.sent >= sequence.length) return;
+    const { id, log, generated, acceptance, request } = sequence;
+    const room = Math.min(request.maxTokens - generated, this.config.sequenceLength - log.length);
+    const { sampling } = request;
+    const drafts = this.#speculation.draft(
+      { id, log, generated, acceptance, sampling, room },
+      this.#running.size,
+      this.#costs,
+    );
+    if (!(drafts instanceof Promise)) {
+      sequence.drafts = drafts;
+      return;
+    }
+    sequence.drafting = true;
+    void drafts.then((made) => {
+      sequence.drafts = made;
+      sequence.drafting = false;
+      this.#pump();
+    });
+  }
+
   #admit(request: GenerateRequest): Sequence {
     if (this.#failure !== null) throw this.#failure;
-    if (this.#slots.freeCount === 0 && this.#waiting.length >= this.config.queueLimit) {
+    if (this.#seats.freeCount === 0 && this.#waiting.length >= this.config.queueLimit) {
       throw new PipelineError(
         'QueueFull',
         `${this.#waiting.length} requests are waiting already; try again in a moment.`,
@@ -147,62 +231,115 @@ export class Pipeline {
     }
     const sequence = new Sequence(this.#nextId, request);
     this.#nextId += 1;
-    this.#waiting.push(sequence);
+    const firstBulk = sequence.bulk ? -1 : this.#waiting.findIndex(({ bulk }) => bulk);
+    this.#waiting.splice(firstBulk < 0 ? this.#waiting.length : firstBulk, 0, sequence);
     this.#pump();
     return sequence;
   }
 
-  /** Ends a sequence and gives its seat back; harmless when it has left already. */
-  #leave(sequence: Sequence, error: Error | null): void {
+  /**
+   * Ends a sequence and gives its seat back; harmless when it has left already. `known` says that every stage holds what it
+   * was sent, so that a later request may go on from it.
+   */
+  #leave(sequence: Sequence, error: Error | null, known = true): void {
     sequence.end(error);
     const waiting = this.#waiting.indexOf(sequence);
     if (waiting >= 0) this.#waiting.splice(waiting, 1);
-    if (!this.#running.delete(sequence.id) || sequence.slot === null) return;
-    this.#closedSlots.push(sequence.slot.slot);
-    this.#slots.release(sequence.slot.slot);
+    if (!this.#running.delete(sequence.id) || sequence.seat === null) return;
+    const { slot } = sequence.seat;
+    const kept = known && this.config.rewinds ? sequence.kept : [];
+    if (kept.length === 0) this.#closedSlots.push(slot);
+    this.#seats.release(slot, kept);
+    this.#speculation?.forget(sequence.id);
     this.#pump();
   }
 
   /** Seats waiting sequences and sends every step that may go now. */
   #pump(): void {
     if (this.#failure !== null) return;
-    while (this.#waiting.length > 0) {
-      const slot = this.#slots.take();
-      if (slot === null) break;
-      const sequence = this.#waiting.shift();
-      if (sequence === undefined) break;
-      sequence.slot = slot;
-      this.#running.set(sequence.id, sequence);
-    }
-    const limits = { chunk: this.config.chunk, prefillInFlight: this.config.stages + 1 };
+    this.#seatWaiting();
+    const limits = {
+      chunk: this.config.chunk,
+      prefillInFlight: this.config.stages + 1,
+      groupSize: (active: number) => groupSize(active, this.config.stages, this.#costs, this.config.chunk),
+    };
     for (;;) {
-      const next = nextRun(this.#running.values(), this.#prefillInFlight, limits);
-      const sequence = next === null ? undefined : this.#running.get(next.id);
-      if (next === null || sequence === undefined || sequence.slot === null) break;
-      const { slot, generation } = sequence.slot;
-      const tokens = sequence.log.slice(next.start, next.start + next.count);
-      const { sample } = next;
-      const tellsHow = sample && !sequence.toldHow;
-      const sampling = tellsHow ? wireSampling(sequence.request.sampling, sequence.promptLength) : undefined;
-      if (tellsHow) sequence.toldHow = true;
-      const prefill = next.start < sequence.promptLength;
-      sequence.sent = next.start + next.count;
-      sequence.lastStep = this.#nextStep;
-      if (prefill) this.#prefillInFlight += 1;
-      this.#dispatch([{ slot, generation, start: next.start, tokens, sampling, sample, drafts: 0 }], sequence, prefill);
+      const prefill = this.#prefillInFlight;
+      const inFlight = { prefill, decode: this.#inFlight.size - prefill, nextStep: this.#nextStep };
+      const next = nextStep(this.#running.values(), inFlight, limits);
+      if (next === null) break;
+      this.#sendStep(next.runs, next.prefill);
     }
     if (this.#closedSlots.length > 0 && this.#bookkeeping === null) {
       this.#bookkeeping = setTimeout(() => {
         this.#bookkeeping = null;
-        if (this.#closedSlots.length > 0) this.#dispatch([], null, false);
+        if (this.#closedSlots.length > 0) this.#dispatch([], [], false);
       }, BOOKKEEPING_DELAY_MS);
     }
   }
 
-  #dispatch(runs: Run[], sequence: Sequence | null, prefill: boolean): void {
+  #seatWaiting(): void {
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      const seat = this.#seats.take(next.request.promptTokens);
+      if (seat === null) return;
+      this.#waiting.shift();
+      next.seat = seat;
+      next.sent = seat.kept;
+      if (seat.used) next.truncateTo = seat.kept;
+      this.#running.set(next.id, next);
+      const cachedTokens = seat.kept;
+      this.#counter.add({ requests: 1, cachedTokens, promptTokens: next.promptLength - cachedTokens });
+      next.request.onSeated?.({ cachedTokens });
+    }
+  }
+
+  #sendStep(planned: readonly NextRun[], prefill: boolean): void {
+    let room = this.config.chunk - planned.reduce((sum, { count }) => sum + count, 0);
+    const runs: Run[] = [];
+    const carried: CarriedRun[] = [];
+    for (const { id, start, count, sample } of planned) {
+      const sequence = this.#running.get(id);
+      if (sequence?.seat == null) continue;
+      const drafts = sample && !prefill ? sequence.drafts.slice(0, room) : [];
+      room -= drafts.length;
+      runs.push(this.#runOf(sequence, sequence.seat, { start, count, sample }, drafts));
+      carried.push({ sequence, drafts: drafts.length });
+      sequence.drafts = [];
+      sequence.truncateTo = null;
+      sequence.sent = start + count + drafts.length;
+      sequence.lastStep = this.#nextStep;
+    }
+    // Decodes of ascending slots are computed at once.
+    runs.sort((a, b) => a.slot - b.slot);
+    if (prefill) this.#prefillInFlight += 1;
+    this.#dispatch(runs, carried, prefill);
+  }
+
+  #runOf(
+    sequence: Sequence,
+    { slot, generation }: NonNullable<Sequence['seat']>,
+    { start, count, sample }: Omit<NextRun, 'id'>,
+    drafts: readonly number[],
+  ): Run {
+    const tellsHow = sample && !sequence.toldHow;
+    if (tellsHow) sequence.toldHow = true;
+    return {
+      slot,
+      generation,
+      start,
+      tokens: [...sequence.log.slice(start, start + count), ...drafts],
+      truncateTo: sequence.truncateTo ?? undefined,
+      sampling: tellsHow ? wireSampling(sequence.request.sampling, sequence.promptLength) : undefined,
+      sample,
+      drafts: drafts.length,
+    };
+  }
+
+  #dispatch(runs: Run[], carried: readonly CarriedRun[], prefill: boolean): void {
     const step = this.#nextStep;
     this.#nextStep += 1;
-    this.#inFlight.set(step, { sequence, prefill, sentAt: this.#now() });
+    const rows = runs.reduce((sum, { tokens }) => sum + tokens.length, 0);
+    this.#inFlight.set(step, { carried, prefill, rows, sentAt: this.#now() });
     const closedSlots = this.#closedSlots;
     this.#closedSlots = [];
     if (this.#bookkeeping !== null) {

@@ -1,5 +1,6 @@
+import { Acceptance } from './acceptance.ts';
+import type { Seat } from './seatTable.ts';
 import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
-import type { Slot } from './slotTable.ts';
 import type { ScheduledSequence } from './stepScheduler.ts';
 
 /** One request on its way: its token log, its seat, and the committed tokens that its reader has not taken yet. */
@@ -8,11 +9,17 @@ export class Sequence implements ScheduledSequence {
   readonly request: GenerateRequest;
   /** The prompt and every committed token. */
   readonly log: number[];
-  slot: Slot | null = null;
+  seat: Seat | null = null;
   sent = 0;
+  /** Where the KV of every stage is to be cut with the next run; null where nothing lies beyond. */
+  truncateTo: number | null = null;
   lastStep = -1;
   /** Whether the last stage has been told how to sample. */
   toldHow = false;
+  /** What is believed to follow the log, to be verified with the next run. */
+  drafts: readonly number[] = [];
+  drafting = false;
+  readonly acceptance = new Acceptance();
   readonly #answer: GeneratedToken[] = [];
   #read = 0;
   #ended = false;
@@ -35,6 +42,19 @@ export class Sequence implements ScheduledSequence {
 
   get generated(): number {
     return this.log.length - this.promptLength;
+  }
+
+  get bulk(): boolean {
+    return this.request.bulk ?? false;
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended;
+  }
+
+  /** Tokens whose KV every stage holds, or will before anything that is sent from now on. */
+  get kept(): readonly number[] {
+    return this.log.slice(0, Math.min(this.sent, this.log.length));
   }
 
   /** Appends the token for `position`; false when the log has moved on, so that a token is committed once. */

@@ -32,6 +32,10 @@ export interface GenerateRequest {
   /** Most tokens to generate. */
   maxTokens: number;
   sampling: TokenSampling;
+  /** Nobody reads along: others go first. */
+  bulk?: boolean;
+  /** Called once when it has a seat, with the tokens of the prompt that need not be computed again. */
+  onSeated?: (seated: { cachedTokens: number }) => void;
 }
 
 /** The bytes of every token of a vocabulary; control tokens are empty. */

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextRun, type ScheduledSequence } from './stepScheduler.ts';
+import { nextStep, type ScheduledSequence } from './stepScheduler.ts';
 
-const limits = { chunk: 4, prefillInFlight: 3 };
+const limits = { chunk: 4, prefillInFlight: 3, groupSize: () => 1 };
+const nothing = { prefill: 0, decode: 0, nextStep: 10 };
 
 const sequence = (id: number, fields: Partial<ScheduledSequence>): ScheduledSequence => ({
   id,
@@ -10,75 +11,117 @@ const sequence = (id: number, fields: Partial<ScheduledSequence>): ScheduledSequ
   sent: 0,
   promptLength: 10,
   lastStep: -1,
+  bulk: false,
+  drafting: false,
   ...fields,
 });
+const decoding = (id: number, lastStep: number, fields: Partial<ScheduledSequence> = {}): ScheduledSequence =>
+  sequence(id, { length: 12, sent: 11, lastStep, ...fields });
+const underWay = (id: number): ScheduledSequence => decoding(id, 9, { sent: 12 });
+const ids = (step: ReturnType<typeof nextStep>): number[] | undefined => step?.runs.map(({ id }) => id);
 
 test('a prompt goes in chunks and only the last one samples', () => {
-  expect(nextRun([sequence(0, {})], 0, limits)).toEqual({ id: 0, start: 0, count: 4, sample: false });
-  expect(nextRun([sequence(0, { sent: 4 })], 0, limits)).toEqual({ id: 0, start: 4, count: 4, sample: false });
-  expect(nextRun([sequence(0, { sent: 8 })], 0, limits)).toEqual({ id: 0, start: 8, count: 2, sample: true });
+  const chunk = (start: number, count: number, sample: boolean) => ({
+    runs: [{ id: 0, start, count, sample }],
+    prefill: true,
+  });
+  expect(nextStep([sequence(0, {})], nothing, limits)).toEqual(chunk(0, 4, false));
+  expect(nextStep([sequence(0, { sent: 4 })], nothing, limits)).toEqual(chunk(4, 4, false));
+  expect(nextStep([sequence(0, { sent: 8 })], nothing, limits)).toEqual(chunk(8, 2, true));
 });
 
 test('a decode goes before a prefill, and beside decodes one chunk is in flight at most', () => {
-  const decode = sequence(1, { length: 11, sent: 10, lastStep: 7 });
-  const waiting = sequence(1, { length: 11, sent: 11, lastStep: 7 });
-  expect(nextRun([sequence(0, {}), decode], 0, limits)).toEqual({ id: 1, start: 10, count: 1, sample: true });
-  expect(nextRun([sequence(0, {}), waiting], 0, limits)?.id).toBe(0);
-  expect(nextRun([sequence(0, {}), waiting], 1, limits)).toBeNull();
-  expect(nextRun([sequence(0, { sent: 4 })], 2, limits)?.id).toBe(0);
-  expect(nextRun([sequence(0, { sent: 4 })], 3, limits)).toBeNull();
+  const one = { ...nothing, prefill: 1 };
+  expect(nextStep([sequence(0, {}), decoding(1, 7)], nothing, limits)).toEqual({
+    runs: [{ id: 1, start: 11, count: 1, sample: true }],
+    prefill: false,
+  });
+  expect(ids(nextStep([sequence(0, {}), underWay(1)], nothing, limits))).toEqual([0]);
+  expect(nextStep([sequence(0, {}), underWay(1)], one, limits)).toBeNull();
+  expect(ids(nextStep([sequence(0, { sent: 4 })], { ...nothing, prefill: 2 }, limits))).toEqual([0]);
+  expect(nextStep([sequence(0, { sent: 4 })], { ...nothing, prefill: 3 }, limits)).toBeNull();
 });
 
 test('equals take turns, whatever the order they are listed in', () => {
-  const a = sequence(0, { length: 12, sent: 11, lastStep: 5 });
-  const b = sequence(1, { length: 12, sent: 11, lastStep: 4 });
-  const c = sequence(2, { length: 12, sent: 11, lastStep: 4 });
+  const [a, b, c] = [decoding(0, 5), decoding(1, 4), decoding(2, 4)];
   for (const order of [
     [a, b, c],
     [c, b, a],
     [b, a, c],
   ])
-    expect(nextRun(order, 0, limits)?.id).toBe(1);
+    expect(ids(nextStep(order, nothing, limits))).toEqual([1]);
 });
 
-test('driven to the end, every token of every log is sent once, in order, and nobody starves', () => {
+test('decodes travel in groups: a full one at once, a part of one only while fewer steps than groups are on their way', () => {
+  const pairs = { ...limits, groupSize: () => 2 };
+  const all = [decoding(0, 5), decoding(1, 6), decoding(2, 7), decoding(3, 8)];
+  expect(ids(nextStep(all, nothing, pairs))).toEqual([0, 1]);
+  const oneBack = [decoding(0, 5), underWay(1), underWay(2), underWay(3)];
+  expect(nextStep(oneBack, { ...nothing, decode: 2 }, pairs)).toBeNull();
+  expect(ids(nextStep(oneBack, { ...nothing, decode: 1 }, pairs))).toEqual([0]);
+  expect(
+    ids(nextStep([...oneBack.slice(0, 1), decoding(1, 6), underWay(2)], { ...nothing, decode: 2 }, pairs)),
+  ).toEqual([0, 1]);
+});
+
+test('interactive requests go before bulk ones, which are not forgotten', () => {
+  const bulk = decoding(0, 2, { bulk: true });
+  expect(ids(nextStep([bulk, decoding(1, 8)], nothing, limits))).toEqual([1]);
+  expect(ids(nextStep([bulk, underWay(1)], nothing, limits))).toEqual([0]);
+  expect(ids(nextStep([bulk, decoding(1, 90)], { ...nothing, nextStep: 100 }, limits))).toEqual([0]);
+  const prompts = [sequence(0, { bulk: true }), sequence(1, {})];
+  expect(ids(nextStep(prompts, { ...nothing, nextStep: 0 }, limits))).toEqual([1]);
+});
+
+test('a sequence whose drafts are being made waits for them alone', () => {
+  expect(ids(nextStep([decoding(0, 1, { drafting: true }), decoding(1, 5)], nothing, limits))).toEqual([1]);
+  expect(nextStep([decoding(0, 1, { drafting: true })], nothing, limits)).toBeNull();
+});
+
+test('driven to the end, every token of every log is sent once, in order, nobody starves, and groups keep their size', () => {
   const work = fc.array(
-    fc.record({ prompt: fc.integer({ min: 1, max: 30 }), answer: fc.integer({ min: 0, max: 8 }) }),
-    {
-      minLength: 1,
-      maxLength: 6,
-    },
+    fc.record({ prompt: fc.integer({ min: 1, max: 30 }), answer: fc.integer({ min: 0, max: 8 }), bulk: fc.boolean() }),
+    { minLength: 1, maxLength: 6 },
   );
   fc.assert(
-    fc.property(work, fc.integer({ min: 1, max: 9 }), (jobs, chunk) => {
-      const live = jobs.map(({ prompt, answer }, id) => ({
-        id,
-        length: prompt,
+    fc.property(work, fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 4 }), (jobs, chunk, size) => {
+      const live = jobs.map(({ prompt, answer, bulk }, id) => ({
+        ...sequence(id, { length: prompt, promptLength: prompt, bulk }),
         sent: 0,
-        promptLength: prompt,
+        length: prompt,
         lastStep: -1,
         answer,
-        waits: 0,
       }));
-      const flying: { id: number; prefill: boolean; sample: boolean }[] = [];
+      const flying: { ids: number[]; prefill: boolean; sample: boolean }[] = [];
       for (let step = 0; ; step += 1) {
-        const chunksInFlight = flying.filter(({ prefill }) => prefill).length;
-        const next = nextRun(live, chunksInFlight, { chunk, prefillInFlight: 3 });
+        const prefill = flying.filter((one) => one.prefill).length;
+        const inFlight = { prefill, decode: flying.length - prefill, nextStep: step };
+        const next = nextStep(live, inFlight, { chunk, prefillInFlight: 3, groupSize: () => size });
         if (next !== null) {
-          const found = live[next.id];
-          if (found === undefined) throw new Error('unknown sequence');
-          expect(next.start).toBe(found.sent);
-          expect(next.count).toBeGreaterThan(0);
-          expect(next.sample).toBe(next.start + next.count === found.length);
-          flying.push({ id: next.id, prefill: found.sent < found.promptLength, sample: next.sample });
-          found.sent += next.count;
-          found.lastStep = step;
+          expect(next.runs.length).toBeLessThanOrEqual(next.prefill ? 1 : size);
+          for (const run of next.runs) {
+            const found = live[run.id];
+            if (found === undefined) throw new Error('unknown sequence');
+            expect(run.start).toBe(found.sent);
+            expect(run.count).toBeGreaterThan(0);
+            expect(run.sample).toBe(run.start + run.count === found.length);
+            found.sent += run.count;
+            found.lastStep = step;
+          }
+          flying.push({
+            ids: next.runs.map(({ id }) => id),
+            prefill: next.prefill,
+            sample: next.runs.every(({ sample }) => sample),
+          });
           continue;
         }
         const back = flying.shift();
         if (back === undefined) break;
-        const found = live[back.id];
-        if (found !== undefined && back.sample && found.length < found.promptLength + found.answer) found.length += 1;
+        if (!back.sample) continue;
+        for (const id of back.ids) {
+          const found = live[id];
+          if (found !== undefined && found.length < found.promptLength + found.answer) found.length += 1;
+        }
       }
       for (const { sent, promptLength, answer } of live) expect(sent).toBe(promptLength + answer);
     }),

@@ -4,11 +4,23 @@ export interface ScheduledSequence {
   readonly id: number;
   /** Tokens in the log: the prompt and every committed token. */
   readonly length: number;
-  /** Tokens of the log that were sent down the ring. */
+  /** Tokens that were sent down the ring, drafts under verification counted in. */
   readonly sent: number;
   readonly promptLength: number;
   /** Number of the last step that carried it, -1 before the first. */
   readonly lastStep: number;
+  /** Nobody waits for every token of it; interactive requests go first. */
+  readonly bulk: boolean;
+  /** Its drafts are still being made; it travels when they are there. */
+  readonly drafting: boolean;
+}
+
+/** Steps that have not come back. */
+export interface InFlight {
+  readonly prefill: number;
+  readonly decode: number;
+  /** Number of the next step. */
+  readonly nextStep: number;
 }
 
 export interface ScheduleLimits {
@@ -16,9 +28,11 @@ export interface ScheduleLimits {
   readonly chunk: number;
   /** Prefill chunks that may be in flight while nothing decodes: enough to keep every stage busy. */
   readonly prefillInFlight: number;
+  /** How many of so many decoding sequences share a step; see `groupSize`. */
+  readonly groupSize: (active: number) => number;
 }
 
-/** Tokens [start, start + count) of one sequence, to be sent as a step of its own. */
+/** Tokens [start, start + count) of one sequence. */
 export interface NextRun {
   readonly id: number;
   readonly start: number;
@@ -27,36 +41,53 @@ export interface NextRun {
   readonly sample: boolean;
 }
 
-/**
- * Decides which sequence travels next, or null when there is nothing to send until something returns. Decodes go first
- * and prefill chunks fill the gaps, so a long prompt stalls a running answer by one chunk at most: while any sequence
- * decodes only one chunk is in flight. Equals take turns: the one that travelled longest ago, then the oldest.
- *
- * One sequence per step: the arithmetic of a row then never depends on who else is being served.
- */
-export function nextRun(
-  sequences: Iterable<ScheduledSequence>,
-  prefillChunksInFlight: number,
-  limits: ScheduleLimits,
-): NextRun | null {
-  let decode: ScheduledSequence | null = null;
-  let prefill: ScheduledSequence | null = null;
-  let decoding = false;
-  for (const sequence of sequences) {
-    const prefilling = sequence.sent < sequence.promptLength;
-    if (sequence.length > sequence.promptLength) decoding = true;
-    if (sequence.sent >= sequence.length) continue;
-    if (prefilling) {
-      if (prefill === null || goesBefore(sequence, prefill)) prefill = sequence;
-    } else if (decode === null || goesBefore(sequence, decode)) decode = sequence;
-  }
-  if (decode !== null) return runOf(decode, 1);
-  const room = prefillChunksInFlight < (decoding ? 1 : limits.prefillInFlight);
-  return prefill !== null && room ? runOf(prefill, limits.chunk) : null;
+export interface NextStep {
+  readonly runs: readonly NextRun[];
+  readonly prefill: boolean;
 }
 
-function goesBefore(a: ScheduledSequence, b: ScheduledSequence): boolean {
-  return a.lastStep !== b.lastStep ? a.lastStep < b.lastStep : a.id < b.id;
+/** A bulk sequence that has waited for so many steps goes as if it were interactive. */
+const PATIENCE_STEPS = 64;
+
+/**
+ * Decides what travels next, or null when there is nothing to send until something returns.
+ *
+ * Decodes go first, in groups that keep as many steps in flight as there are groups: a group travels when it is full, or when
+ * fewer steps than groups are on their way. Prefill chunks fill the gaps, each a step of its own, so a long prompt stalls a
+ * running answer by one chunk at most: while any sequence decodes only one chunk is in flight. Interactive requests go before
+ * bulk ones, equals take turns: the one that travelled longest ago, then the oldest.
+ */
+export function nextStep(
+  sequences: Iterable<ScheduledSequence>,
+  inFlight: InFlight,
+  limits: ScheduleLimits,
+): NextStep | null {
+  const ready: ScheduledSequence[] = [];
+  let prefill: ScheduledSequence | null = null;
+  let decoding = 0;
+  const goesBefore = orderAt(inFlight.nextStep);
+  for (const sequence of sequences) {
+    const isPrefill = sequence.sent < sequence.promptLength;
+    if (sequence.length > sequence.promptLength) decoding += 1;
+    if (sequence.sent >= sequence.length) continue;
+    if (isPrefill) {
+      if (prefill === null || goesBefore(sequence, prefill) < 0) prefill = sequence;
+    } else if (!sequence.drafting) ready.push(sequence);
+  }
+  if (ready.length > 0) {
+    const size = Math.max(1, limits.groupSize(decoding));
+    if (ready.length >= size || inFlight.decode < Math.ceil(decoding / size)) {
+      ready.sort(goesBefore);
+      return { runs: ready.slice(0, size).map((sequence) => runOf(sequence, 1)), prefill: false };
+    }
+  }
+  const room = inFlight.prefill < (decoding > 0 ? 1 : limits.prefillInFlight);
+  return prefill !== null && room ? { runs: [runOf(prefill, limits.chunk)], prefill: true } : null;
+}
+
+function orderAt(step: number): (a: ScheduledSequence, b: ScheduledSequence) => number {
+  const waits = ({ bulk, lastStep }: ScheduledSequence): boolean => bulk && step - lastStep < PATIENCE_STEPS;
+  return (a, b) => Number(waits(a)) - Number(waits(b)) || a.lastStep - b.lastStep || a.id - b.id;
 }
 
 function runOf(sequence: ScheduledSequence, most: number): NextRun {

@@ -105,8 +105,10 @@ export class StageRunner {
       if (decoded === null) return this.#result(frame, { runs });
       const computeUs = Math.round(decoded.result.computeMs * 1000);
       const totalUs = Math.round((performance.now() - receivedAt) * 1000);
-      const timing = { stage: this.#options.position, computeUs, queueUs: Math.max(0, totalUs - computeUs) };
-      return this.#result(frame, { ...this.#outcome(runs, decoded), timings: [...frame.timings, timing] });
+      const outcome = this.#outcome(runs, decoded);
+      const sentBytes = outcome.activations?.length ?? 0;
+      const timing = { stage: this.#options.position, computeUs, queueUs: Math.max(0, totalUs - computeUs), sentBytes };
+      return this.#result(frame, { ...outcome, timings: [...frame.timings, timing] });
     } catch (error) {
       return this.#result(frame, { failure: this.#failureOf(error) });
     }

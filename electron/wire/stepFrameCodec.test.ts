@@ -45,7 +45,7 @@ const frames = fc.record({
   activations: fc.uint8Array({ maxLength: 40_000 }),
   exact: fc.boolean(),
   closedSlots: fc.array(uint32),
-  timings: fc.array(fc.record({ stage: uint32, computeUs: uint32, queueUs: uint32 })),
+  timings: fc.array(fc.record({ stage: uint32, computeUs: uint32, queueUs: uint32, sentBytes: uint32 })),
   committed: fc.array(
     fc.record({
       slot: uint32,

@@ -1,0 +1,87 @@
+/** A KV-cache seat for one sequence. */
+export interface Seat {
+  readonly slot: number;
+  /** How many sequences have had the slot: frames of an earlier one are dropped. */
+  readonly generation: number;
+  /** Tokens of the prompt whose KV already lies there, from position 0; what lies beyond must be truncated. */
+  readonly kept: number;
+  /** Whether anything lies there. */
+  readonly used: boolean;
+}
+
+interface FreeSlot {
+  /** What its KV holds, of the sequence that sat there last. */
+  tokens: readonly number[];
+  /** Whether it holds anything, also where it is not known what. */
+  used: boolean;
+  /** When it was released, counted in releases. */
+  at: number;
+}
+
+/** A shorter common beginning is no reason to overwrite what another conversation may come back for. */
+const WORTH_KEEPING_TOKENS = 16;
+
+/**
+ * The seats of one pipeline: the same numbers on every stage. A sequence that has ended leaves its KV in place, so that a
+ * request that begins alike goes on from it; the slot itself is free at once.
+ */
+export class SeatTable {
+  readonly #free = new Map<number, FreeSlot>();
+  readonly #generations: number[];
+  #releases = 0;
+
+  constructor(slots: number) {
+    for (let slot = 0; slot < slots; slot += 1) this.#free.set(slot, { tokens: [], used: false, at: 0 });
+    this.#generations = new Array<number>(slots).fill(0);
+  }
+
+  /**
+   * The free seat that holds most of the prompt's beginning; where none holds enough the one that has waited longest. Null
+   * when all are taken. The last token of the prompt never counts as kept: computing it gives the first of the answer.
+   */
+  take(prompt: readonly number[]): Seat | null {
+    let best: { slot: number; free: FreeSlot; common: number } | null = null;
+    for (const [slot, free] of this.#free) {
+      const common = commonLength(free.tokens, prompt);
+      const worth = common >= WORTH_KEEPING_TOKENS ? common : 0;
+      const bestWorth = best !== null && best.common >= WORTH_KEEPING_TOKENS ? best.common : 0;
+      if (best === null || worth > bestWorth || (worth === bestWorth && goesBefore(slot, free, best))) {
+        best = { slot, free, common };
+      }
+    }
+    if (best === null) return null;
+    const { slot, free, common } = best;
+    this.#free.delete(slot);
+    const generation = (this.#generations[slot] ?? 0) + 1;
+    this.#generations[slot] = generation;
+    return { slot, generation, kept: Math.max(0, Math.min(common, prompt.length - 1)), used: free.used };
+  }
+
+  /** Gives a seat back with the tokens whose KV every stage holds there, none where that is not certain. */
+  release(slot: number, tokens: readonly number[]): void {
+    this.#releases += 1;
+    this.#free.set(slot, { tokens, used: true, at: this.#releases });
+  }
+
+  /** What the slot held in that generation is not certain any more; true where nobody sits there by now. */
+  doubt(slot: number, generation: number): boolean {
+    const free = this.#free.get(slot);
+    if (free === undefined || this.#generations[slot] !== generation) return false;
+    free.tokens = [];
+    return true;
+  }
+
+  get freeCount(): number {
+    return this.#free.size;
+  }
+}
+
+function goesBefore(slot: number, free: FreeSlot, than: { slot: number; free: FreeSlot }): boolean {
+  return free.at !== than.free.at ? free.at < than.free.at : slot < than.slot;
+}
+
+function commonLength(a: readonly number[], b: readonly number[]): number {
+  const most = Math.min(a.length, b.length);
+  for (let i = 0; i < most; i += 1) if (a[i] !== b[i]) return i;
+  return most;
+}
