@@ -71,7 +71,7 @@ export class ModelServing implements ServedModels {
     const onChange = (): void => this.#changed();
     const common = { files, room, onChange, pipelines: () => this.pipelines() };
     this.#host = new PipelineHost({ coordinator, shelf, ...common, ...(route && { route }) });
-    this.#others = new PoolPipelines({ ...common, tls: () => coordinator.tls });
+    this.#others = new PoolPipelines({ ...common, onProblem, tls: () => coordinator.tls });
     this.#lead = new ModelLead({
       ...options,
       ...common,
@@ -190,9 +190,14 @@ export class ModelServing implements ServedModels {
       stop: ({ modelId, drainMs }) => this.#stopHere(modelId, drainMs),
       pipelines: () => this.#ownReports().map(encodeReport),
       onPipelines: (listener) => {
-        const own = (): void => listener();
-        this.#listeners.add(own);
-        return () => this.#listeners.delete(own);
+        let last = JSON.stringify(this.#ownReports());
+        // Not of what others say, or members would tell each other the same for ever.
+        return this.#onChange(() => {
+          const now = JSON.stringify(this.#ownReports());
+          if (now === last) return;
+          last = now;
+          listener();
+        });
       },
       generate: (order, signal) => {
         const pipeline = this.#host.find(order.pipeline);
@@ -222,6 +227,12 @@ export class ModelServing implements ServedModels {
     this.#router.follow();
     for (const listener of [...this.#listeners]) listener();
     this.#options.onChange?.();
+  }
+
+  #onChange(listener: () => void): () => void {
+    const own = (): void => listener();
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
   }
 
   async #stopHere(id: string, drainMs: number): Promise<number> {
@@ -304,12 +315,12 @@ export class ModelServing implements ServedModels {
       await new Promise<void>((resolve) => {
         const wake = (): void => {
           clearTimeout(timer);
-          this.#listeners.delete(wake);
+          forget();
           signal.removeEventListener('abort', wake);
           resolve();
         };
         const timer = setTimeout(wake, deadline - Date.now() + 1);
-        this.#listeners.add(wake);
+        const forget = this.#onChange(wake);
         signal.addEventListener('abort', wake, { once: true });
       });
       signal.throwIfAborted();

@@ -1,5 +1,6 @@
 import { ServingClient } from '../wire/servingClient.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
+import { LinkLost } from '../wire/wireError.ts';
 import { isLive, type PipelineReport, parseReport } from './pipelineReport.ts';
 import type { ServingRoom } from './servingRoom.ts';
 
@@ -8,8 +9,8 @@ export interface PoolPipelinesOptions {
   tls(): TlsMaterial;
   /** Called after every change of `all`. */
   onChange: () => void;
-  /** The address by which this member reaches another; the identity where left out. */
-  route?: ((address: string) => string | Promise<string>) | undefined;
+  /** Hears of members that could not be asked and are asked again. */
+  onProblem: (cause: unknown) => void;
 }
 
 /** A pipeline that another member drives. */
@@ -127,12 +128,14 @@ export class PoolPipelines {
     const { signal } = watch.abort;
     try {
       for await (const list of watch.client.watch(signal)) {
-        this.#lost.delete(id);
-        watch.reports = list.map(parseReport);
-        this.#options.onChange();
+        const reports = list.map(parseReport);
+        const isSame = JSON.stringify(reports) === JSON.stringify(watch.reports);
+        watch.reports = reports;
+        if (this.#lost.delete(id) || !isSame) this.#options.onChange();
       }
-    } catch {
+    } catch (cause) {
       // Membership says who is lost; meanwhile its pipelines are asked for again.
+      if (!signal.aborted && !(cause instanceof LinkLost)) this.#options.onProblem(cause);
     }
     if (signal.aborted || this.#closed) return;
     if (this.#extra.has(id) && !this.#options.room.members().some((member) => member.id === id)) {

@@ -11,7 +11,6 @@ const roomful = fileURLToPath(new URL('../../../dist/electron/cli/main.js', impo
 const readySchema = z.object({ id: z.string(), name: z.string(), addresses: z.array(z.string()), gateway: z.url() });
 const watchedSchema = z.array(z.object({ id: z.string(), name: z.string(), state: z.string(), leads: z.boolean() }));
 type Watched = z.infer<typeof watchedSchema>;
-const answerSchema = z.object({ choices: z.array(z.object({ message: z.object({ content: z.string() }) })) });
 
 /** `roomful up` on a machine of the LAN, and the other commands beside it. */
 export class LanMember {
@@ -77,34 +76,9 @@ export class LanMember {
     return file;
   }
 
-  /** What its gateway answers, asked on the machine itself, since it is on loopback there. */
-  async fetch(path: string, body?: object): Promise<{ status: number; body: unknown }> {
-    const given = body === undefined ? [] : ['-H', 'content-type: application/json', '-d', JSON.stringify(body)];
-    const printed = await this.machine.run('curl', [
-      '-sS',
-      '-w',
-      '\n%{http_code}',
-      ...given,
-      `${this.#gateway}${path}`,
-    ]);
-    const [text = '', status = ''] = printed.split(/\n(?=\d+$)/);
-    return { status: Number(status), body: JSON.parse(text) };
-  }
-
-  /** Ids of the models that its gateway serves. */
-  async models(): Promise<string[]> {
-    const { body } = await this.fetch('/v1/models');
-    return z
-      .object({ data: z.array(z.object({ id: z.string() })) })
-      .parse(body)
-      .data.map(({ id }) => id);
-  }
-
-  /** What a model answers through its gateway, greedily. */
-  async ask(model: string, question: string): Promise<string> {
-    const messages = [{ role: 'user', content: question }];
-    const { body } = await this.fetch('/v1/chat/completions', { model, temperature: 0, messages });
-    return answerSchema.parse(body).choices[0]?.message.content ?? '';
+  /** Origin of its gateway, on the loopback of its machine. */
+  get gateway(): string {
+    return this.#gateway;
   }
 
   /** `name state` of all, by name. */

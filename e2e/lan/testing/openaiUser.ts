@@ -1,0 +1,90 @@
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { eventually } from '../../testing/eventually.ts';
+import type { LanMachine } from '../lanMachine.ts';
+import type { LanProcess } from '../lanProcess.ts';
+
+const program = fileURLToPath(new URL('../../../dist/e2e/lan/programs/openaiUser.js', import.meta.url));
+
+const lineSchema = z.object({
+  id: z.number().optional(),
+  event: z.string(),
+  models: z.array(z.string()).optional(),
+  text: z.string().optional(),
+  finish: z.string().nullish(),
+  status: z.number().optional(),
+  message: z.string().optional(),
+});
+type Line = z.infer<typeof lineSchema>;
+
+/** A question that is being answered. */
+export interface Asked {
+  /** Resolves when the first piece of the answer is there. */
+  begun(): Promise<void>;
+  /** The whole answer and why it ended; throws what the client threw. */
+  ended(): Promise<{ text: string; finish: string | null }>;
+  /** Gives the request up. */
+  leave(): void;
+}
+
+/** Somebody with the official OpenAI client on a machine of the LAN, who talks to the gateway there. */
+export class OpenaiUser {
+  readonly #process: LanProcess;
+  #next = 1;
+
+  private constructor(process: LanProcess) {
+    this.#process = process;
+  }
+
+  static async start(machine: LanMachine, gateway: string): Promise<OpenaiUser> {
+    const started = machine.start(process.execPath, [program, gateway]);
+    await started.says(/"ready"/);
+    return new OpenaiUser(started);
+  }
+
+  /** Ids of the models that are listed. */
+  async models(): Promise<string[]> {
+    return (await this.#end(this.#say({ kind: 'models' }))).models ?? [];
+  }
+
+  ask(model: string, question: string, mostTokens?: number): Asked {
+    const id = this.#say({ kind: 'chat', model, question, ...(mostTokens !== undefined && { mostTokens }) });
+    return {
+      begun: async () => {
+        await eventually(() => {
+          if (!this.#lines().some((line) => line.id === id)) throw new Error(`No answer of ${model} has begun.`);
+        });
+      },
+      ended: async () => {
+        const { text = '', finish = null } = await this.#end(id);
+        return { text, finish };
+      },
+      leave: () => this.#process.write(`${JSON.stringify({ kind: 'leave', id })}\n`),
+    };
+  }
+
+  #say(request: object): number {
+    const id = this.#next;
+    this.#next += 1;
+    this.#process.write(`${JSON.stringify({ ...request, id })}\n`);
+    return id;
+  }
+
+  async #end(id: number): Promise<Line> {
+    const line = await eventually(() => {
+      const found = this.#lines().find((each) => each.id === id && (each.event === 'end' || each.event === 'error'));
+      if (found === undefined) throw new Error(`Nothing came of request ${id}: ${this.#process.stderr()}`);
+      return found;
+    });
+    if (line.event === 'error') throw new Error(`${line.status}: ${line.message}`);
+    return line;
+  }
+
+  #lines(): Line[] {
+    return this.#process
+      .stdout()
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => lineSchema.parse(JSON.parse(line)));
+  }
+}
