@@ -51,7 +51,8 @@ describeOnLan('serving in a pool', () => {
     const [first, second, third] = members;
     if (first === undefined || second === undefined || third === undefined) throw new Error('three members');
     [ada, bob, cyd] = [first, second, third];
-    await Promise.all(members.map((member) => member.up()));
+    // llama.cpp spins while it waits, and three members have two cores here.
+    await Promise.all(members.map((member) => member.up('--threads', '1')));
     await ada.run('create', 'Attic');
     for (const other of [bob, cyd]) await other.join(await ada.invite());
     for (const by of members) await by.sees('ada alive', 'bob alive', 'cyd alive');

@@ -12,6 +12,7 @@ interface UpOptions {
   name?: string;
   port: number;
   memory?: number;
+  threads?: number;
   mdns: boolean;
   json?: boolean;
 }
@@ -24,6 +25,7 @@ export function upCommand(): Command {
     .addOption(homeOption())
     .option('--port <port>', 'port for other members, 0 for any free one', wholeNumber(0, 65_535), 0)
     .option('--memory <bytes>', 'how much memory to share, such as 8GB', parseBytes)
+    .option('--threads <n>', 'threads of each stage; all cores where left out', wholeNumber(1, 1024))
     .option('--no-mdns', 'neither look for others nor be found by multicast')
     .option('--json', 'the ready line as one JSON object')
     .action(runUp);
@@ -46,7 +48,7 @@ async function runUp(options: UpOptions): Promise<void> {
     home,
     name: options.name ?? hostname(),
     ...(options.memory !== undefined && { memoryBytes: options.memory }),
-    threads: availableParallelism(),
+    threads: options.threads ?? availableParallelism(),
     launcher: nodeLauncher,
     lan: { multicast: options.mdns },
     port: options.port,
