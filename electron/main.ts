@@ -1,6 +1,7 @@
 import { availableParallelism, hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { startDesktop } from './desktop/startDesktop.ts';
+import { systemSecretStore } from './desktop/systemSecretStore.ts';
 import { utilityLauncher } from './desktop/utilityLauncher.ts';
 import { startMember } from './member.ts';
 import { dataFolder } from './pool/dataFolder.ts';
@@ -19,6 +20,7 @@ void startDesktop({
       launcher: utilityLauncher,
       lan: { multicast: true },
       windowFolder: path('../renderer'),
+      secrets: systemSecretStore(dataFolder()),
     }),
   preload: path('../preload/preload.cjs'),
   icons: path('../../resources/icons'),

@@ -30,7 +30,9 @@ interface SummaryInput {
 /** Describes a model from its header. */
 export function summarise({ path, architecture, layers, metadata, tensors }: SummaryInput): ModelSummary {
   let parameters = 0;
-  for (const { dimensions } of tensors.values()) parameters += dimensions.reduce((product, n) => product * n, 1);
+  for (const { type, byteLength } of tensors.values()) {
+    parameters += (byteLength / type.blockBytes) * type.blockElements;
+  }
   // What only people read is not worth refusing a model for.
   const text = (key: string) => {
     const entry = metadata.get(key);

@@ -217,13 +217,14 @@ function readTensor(cursor: HeaderCursor, index: number): TensorInfo {
   const name = cursor.text(nameBytes);
   const dimensionCount = cursor.u32();
   if (dimensionCount > 4) throw badTensor(cursor, name, `claims ${dimensionCount} dimensions`);
-  const dimensions: number[] = [];
+  // Of its final length at once: one that grows keeps room for sixteen more.
+  const dimensions = new Array<number>(dimensionCount);
   for (let dimension = 0; dimension < dimensionCount; dimension++) {
     const length = cursor.u64();
     if (length === 0 || !Number.isSafeInteger(length)) {
       throw badTensor(cursor, name, `has a dimension of ${cursor.lastU64()}`);
     }
-    dimensions.push(length);
+    dimensions[dimension] = length;
   }
   const typeId = cursor.u32();
   const type = ggmlType(typeId);

@@ -52,6 +52,8 @@ export const app = new StandInApp() satisfies Pick<
   'requestSingleInstanceLock' | 'whenReady' | 'quit' | 'exit' | 'getPath'
 >;
 
+type StorageBackend = ReturnType<E.SafeStorage['getSelectedStorageBackend']>;
+
 type WindowOpenHandler = Parameters<E.WebContents['setWindowOpenHandler']>[0];
 
 export class WebContents
@@ -269,7 +271,19 @@ export const utilityProcess = {
 };
 
 /** What tests look at and turn. */
+/** As the system's store; "seals" by turning the text around. */
+export const safeStorage = {
+  isEncryptionAvailable: () => standIn.storage.isAvailable,
+  getSelectedStorageBackend: () => standIn.storage.backend,
+  encryptString: (text) => Buffer.from([...text].reverse().join('')),
+  decryptString: (sealed) => [...sealed.toString()].reverse().join(''),
+} satisfies Pick<
+  E.SafeStorage,
+  'isEncryptionAvailable' | 'getSelectedStorageBackend' | 'encryptString' | 'decryptString'
+>;
+
 export const standIn = {
+  storage: { isAvailable: true, backend: 'gnome_libsecret' as StorageBackend },
   windows: [] as BrowserWindow[],
   trays: [] as Tray[],
   errorBoxes: [] as { title: string; content: string }[],
@@ -294,6 +308,7 @@ export const standIn = {
     app.holdsLock = true;
     app.exitCode = null;
     Object.assign(standIn, {
+      storage: { isAvailable: true, backend: 'gnome_libsecret' },
       windows: [],
       trays: [],
       errorBoxes: [],
