@@ -1,16 +1,19 @@
 import { byMemory, type Candidate, candidateOf, compareText } from './admit/candidate.ts';
-import { type Admission, absence, gates, type Rejection } from './admit/gates.ts';
-import { buildsOf, type Lead, leadersOf } from './admit/lead.ts';
+import { type Admission, absence, gates, type OfferOf, type Rejection } from './admit/gates.ts';
+import { buildsOf, leadersOf } from './admit/lead.ts';
 import { linksOf } from './admit/links.ts';
+import { type Aim, type Attempt, anyPlan, type BuildChoice, bestLead } from './bestLead.ts';
 import { rangeCosts } from './costs/rangeCosts.ts';
 import { reachIn } from './costs/reach.ts';
 import type { Settings } from './costs/settings.ts';
 import { deviceClassOf, type Member } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
+import { leaderFloor } from './pack/leaderFloor.ts';
 import { exactLimit } from './pack/memberSets.ts';
 import { fewestBySize, pack } from './pack/pack.ts';
 import type { Packing, Stage } from './pack/packing.ts';
 import { replicate } from './pack/replicate.ts';
+import type { Throughput } from './pack/throughput.ts';
 import { proportionalStages, spread } from './share/spread.ts';
 
 /** Who holds which layers, before it is explained. */
@@ -39,8 +42,8 @@ export function activationBytesOf(model: Pick<ModelShape, 'hiddenSize'>, exact: 
 
 /**
  * Assigns the layers. The input must have been checked. Plain RAM comes last, then a leader without a GPU; of the builds and
- * leaders that are left to the planner those serve that need the fewest hops, and of equal ones the first in the order of
- * `buildsOf` and `leadersOf`.
+ * leaders that are left to the planner those serve that need the fewest hops, of equal ones, where there are few enough to
+ * try, those with the most tokens/s, and then the first in the order of `buildsOf` and `leadersOf`.
  */
 export function assign(model: ModelShape, members: readonly Member[], settings: Settings): Assignment {
   const costs = rangeCosts(model, settings);
@@ -52,33 +55,78 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
     slots: settings.slots,
     balances: !settings.weightsOnly,
     fixedOrder: settings.members,
+    splits: new Map<string, Stage[] | null>(),
   };
-  const attempt = (lead: Lead, plainRam: boolean): Assignment => {
-    const admission = gates(members, shared.links, costs, settings, lead, plainRam);
-    return attemptWith(admission, { ...shared, coordinator: lead.coordinator }, settings, plainRam);
+  const offers = new Map<string, Candidate>();
+  const offerOf: OfferOf = (member, role) => {
+    const key = `${role.leads} ${role.plainRam} ${member.address}`;
+    const offer = offers.get(key) ?? candidateOf(member, costs, settings, role);
+    offers.set(key, offer);
+    return offer;
   };
+  const triesAll = settings.policy === 'hop-minimal' && shared.balances && members.length <= exactLimit;
   const builds = buildsOf(members, settings);
-  let failed: Assignment | null = null;
-  for (const plainRam of plainRamTurns(members, settings)) {
-    // A machine without a GPU leads only where no other can.
-    for (const plainLeader of settings.coordinator === undefined ? [false, true] : [false]) {
-      let best: Assignment | null = null;
-      for (const referenceCommit of builds) {
-        const bound = fewestStages(members, referenceCommit, shared, settings, plainRam);
-        if (best !== null && bound >= stagesOf(best)) continue;
-        for (const coordinator of leadersOf(members, referenceCommit, shared.links, settings, plainLeader)) {
-          const result = attempt({ coordinator, referenceCommit }, plainRam);
-          failed ??= result;
-          if (stagesOf(result) < stagesOf(best)) best = result;
-          if (stagesOf(best) <= bound || (best !== null && isGoodEnough(bound, members, settings))) break;
-          // Too little memory, whoever leads.
-          if (bound === Number.POSITIVE_INFINITY) break;
-        }
-      }
+  // A machine without a GPU leads only where no other can.
+  const leaderTurns = settings.coordinator === undefined ? [false, true] : [false];
+  const attemptIn = (plainRam: boolean): Attempt => {
+    const room = { ...shared, served: new Map<string, Throughput>() };
+    return (lead, aim) => {
+      const admission = gates(members, room.links, costs, settings, lead, offerOf, plainRam);
+      return attemptWith(admission, { ...room, coordinator: lead.coordinator }, settings, plainRam, aim);
+    };
+  };
+  const turns = plainRamTurns(members, settings);
+  for (const plainRam of turns) {
+    const attempt = attemptIn(plainRam);
+    for (const plainLeader of leaderTurns) {
+      const choices = builds.map((referenceCommit): BuildChoice => {
+        const alike = unledCandidates(members, referenceCommit, offerOf, settings, plainRam);
+        const fewest = fewestStages(alike, shared, settings);
+        let floorMs: ((leader: string | null) => number) | null = null;
+        return {
+          referenceCommit,
+          leaders: leadersOf(members, referenceCommit, shared.links, settings, plainLeader),
+          fewest,
+          floorMs: (leader) => {
+            floorMs ??= leaderFloor(alike, shared, fewest);
+            return floorMs(leader);
+          },
+        };
+      });
+      const best = triesAll ? bestLead(choices, attempt) : firstLead(choices, attempt, members, settings);
       if (best !== null) return best;
     }
   }
-  return failed ?? attempt({ coordinator: settings.coordinator ?? null, referenceCommit: builds[0] ?? null }, false);
+
+  const preferred = leaderTurns.flatMap((plainLeader) =>
+    builds.flatMap((referenceCommit) =>
+      leadersOf(members, referenceCommit, shared.links, settings, plainLeader).map((coordinator) => ({
+        coordinator,
+        referenceCommit,
+      })),
+    ),
+  );
+  const lead = preferred[0] ?? { coordinator: settings.coordinator ?? null, referenceCommit: builds[0] ?? null };
+  return attemptIn(turns[0] ?? false)(lead, anyPlan);
+}
+
+/** The first build and leader that will do: the fewest hops of those that are tried. */
+function firstLead(
+  builds: readonly BuildChoice[],
+  attempt: Attempt,
+  members: readonly Member[],
+  settings: Settings,
+): Assignment | null {
+  let best: Assignment | null = null;
+  for (const { referenceCommit, leaders, fewest } of builds) {
+    if (best !== null && fewest >= stagesOf(best)) continue;
+    for (const coordinator of leaders) {
+      const result = attempt({ coordinator, referenceCommit }, anyPlan);
+      if (stagesOf(result) < stagesOf(best)) best = result;
+      if (stagesOf(best) <= fewest || (best !== null && isGoodEnough(fewest, members, settings))) break;
+    }
+  }
+  return best;
 }
 
 /**
@@ -100,25 +148,40 @@ function plainRamTurns(members: readonly Member[], { plainRam }: Settings): read
   return plainRam === 'never' || !hasPlain ? [false] : [false, true];
 }
 
-/** A lower bound on the stages that these members need, whoever leads; infinite where their memory is too small. */
-function fewestStages(
+/** The members of a build that could hold something if nobody led. */
+function unledCandidates(
   members: readonly Member[],
   build: string | null,
-  { costs, reachOf }: Pick<Packing, 'costs' | 'reachOf'>,
+  offerOf: OfferOf,
   settings: Settings,
   plainRam: boolean,
-): number {
-  const alike = members
+): Candidate[] {
+  return members
     .filter((member) => member.build === build && absence(member, settings) === null)
     .filter((member) => plainRam || deviceClassOf(member) !== 'cpu')
-    .map((member) => candidateOf(member, costs, settings, { leads: false, plainRam }))
+    .map((member) => offerOf(member, { leads: false, plainRam }))
     .sort(byMemory);
-  const fewest = fewestBySize(alike, { costs, reachOf });
+}
+
+/** A lower bound on the stages that these members need, whoever leads; infinite where their memory is too small. */
+function fewestStages(
+  alike: readonly Candidate[],
+  packing: Pick<Packing, 'costs' | 'reachOf'>,
+  settings: Settings,
+): number {
+  const fewest = fewestBySize(alike, packing);
   if (fewest > alike.length) return Number.POSITIVE_INFINITY;
   return Math.max(fewest, limitsOf(settings).least);
 }
 
-function attemptWith(admission: Admission, packing: Packing, settings: Settings, plainRam: boolean): Assignment {
+/** What one leader and build make of the members; no pipeline where that does not reach the aim. */
+function attemptWith(
+  admission: Admission,
+  packing: Packing,
+  settings: Settings,
+  plainRam: boolean,
+  aim: Aim,
+): Assignment {
   const { admitted, tooSmall, rejected, referenceCommit } = admission;
   const usable = plainRam ? admitted : admitted.filter(({ deviceClass }) => deviceClass !== 'cpu');
   const alone = pack(usable, packing, { least: 1, most: 1 });
@@ -128,7 +191,11 @@ function attemptWith(admission: Admission, packing: Packing, settings: Settings,
     settings.force !== 'single' &&
     (alone === null || settings.force === 'cluster')
       ? spreadOver(usable, packing, settings, late)
-      : replicate(usable, packing, limitsOf(settings), pipelinesWanted(settings));
+      : replicate(usable, packing, {
+          ...aim,
+          ...limitsOf(settings),
+          pipelines: Math.min(aim.pipelines, pipelinesWanted(settings)),
+        });
   const left = new Set(late.map(({ address }) => address));
   return {
     packing,

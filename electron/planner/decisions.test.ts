@@ -96,12 +96,17 @@ describe('the build of the room', () => {
     expect(rejectedBy(result)).toEqual({ a: 'BuildMismatch' });
   });
 
-  test('is the one that serves, then with fewer hops, then with more GPU memory', () => {
+  test('is the one that serves, then with fewer hops, then with more tokens/s, then with more GPU memory', () => {
     const two = [card('a', 12), card('b', 12)];
     const larger = card('c', 30, { build: 'c2' });
     expect(plan([...two, card('c', 19, { build: 'c2' })], layers(20), bare)).toMatchObject({ referenceCommit: 'c1' });
     expect(plan([...two, larger], layers(20), bare)).toMatchObject({ referenceCommit: 'c2', hops: 0 });
-    expect(plan([...two, larger], layers(10), bare)).toMatchObject({ referenceCommit: 'c2', hops: 0 });
+    // Two that serve alone serve twice as many.
+    expect(plan([...two, larger], layers(10), bare)).toMatchObject({ referenceCommit: 'c1', hops: 0 });
+    expect(plan([...two, card('c', 19, { build: 'c2', bandwidth: 301e9 })], layers(10), bare).referenceCommit).toBe(
+      'c2',
+    );
+    expect(plan([card('a', 12), larger], layers(10), bare).referenceCommit).toBe('c2');
     expect(plan([...two, card('c', 11, { build: 'c2' })], layers(10), bare)).toMatchObject({ referenceCommit: 'c1' });
     expect(plan([...two, larger], layers(20), { ...bare, coordinator: 'a' })).toMatchObject({ referenceCommit: 'c1' });
   });

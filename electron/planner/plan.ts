@@ -59,6 +59,11 @@ export interface PlannedStage {
   freeBytes: number;
 }
 
+/**
+ * The throughput that is predicted. Plans are better with fewer hops, then with more `tokensPerSecond`, then with more
+ * `tokensPerSecondMany`; in rooms of up to ten members a plan is the best there is in this order, so a member of the same
+ * class that joins makes none worse.
+ */
 export interface PlanPrediction {
   /** Tokens per second of one request that is alone, on the first pipeline. */
   tokensPerSecond: number;

@@ -20,6 +20,8 @@ export interface Candidate {
   flops: number;
   /** Whether the speed was seen on a running stage, and then arithmetic and plain RAM are part of it. */
   isMeasured: boolean;
+  /** Equal for members that are alike in all of that. */
+  kind: string;
 }
 
 /** Bytes per second where nobody measured: a middling machine of the class. */
@@ -27,7 +29,7 @@ const assumedSpeed: Record<DeviceClass, number> = { gpu: 400e9, unified: 200e9, 
 /** Operations for each byte that a device can read, where nobody measured: what llama.cpp reaches on prompts. */
 const assumedOperationsPerByte: Record<DeviceClass, number> = { gpu: 80, unified: 40, cpu: 10 };
 
-interface Role {
+export interface Role {
   leads: boolean;
   /** Whether plain RAM of members with a GPU counts. */
   plainRam: boolean;
@@ -42,17 +44,22 @@ export function candidateOf(member: Member, costs: RangeCosts, settings: Setting
   const spare = role.plainRam && deviceClass !== 'cpu' ? (member.hostMemoryBytes ?? 0) : 0;
   const measured = measuredSpeed(member, costs, settings);
   const speed = measured ?? member.bandwidth ?? assumedSpeed[deviceClass];
+  const capacity = deviceBytes + Math.floor(spare * (1 - settings.headroom));
+  const hostSpeed = measured ?? member.hostBandwidth ?? assumedSpeed.cpu;
+  const flops = member.flops ?? speed * assumedOperationsPerByte[deviceClass];
+  const isMeasured = measured !== null;
   return {
     member,
     address: member.address,
     deviceClass,
     deviceBytes,
-    capacity: deviceBytes + Math.floor(spare * (1 - settings.headroom)),
+    capacity,
     besideBytes,
     speed,
-    hostSpeed: measured ?? member.hostBandwidth ?? assumedSpeed.cpu,
-    flops: member.flops ?? speed * assumedOperationsPerByte[deviceClass],
-    isMeasured: measured !== null,
+    hostSpeed,
+    flops,
+    isMeasured,
+    kind: [deviceClass, deviceBytes, capacity, speed, hostSpeed, flops, isMeasured].join(' '),
   };
 }
 

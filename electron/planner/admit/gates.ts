@@ -1,7 +1,7 @@
 import type { RangeCosts } from '../costs/rangeCosts.ts';
 import type { Settings } from '../costs/settings.ts';
 import { carriesActivations, type Member, type Reachability } from '../member.ts';
-import { type Candidate, candidateOf, compareText, offerFor } from './candidate.ts';
+import { type Candidate, compareText, offerFor, type Role } from './candidate.ts';
 import type { Lead } from './lead.ts';
 import type { Links } from './links.ts';
 
@@ -33,6 +33,9 @@ export interface Admission {
   referenceCommit: string | null;
 }
 
+/** What a member offers in a role. */
+export type OfferOf = (member: Member, role: Role) => Candidate;
+
 /** Lets in the members that are wanted, awake, of one build, reachable, and large enough for some part of the model. */
 export function gates(
   members: readonly Member[],
@@ -40,6 +43,7 @@ export function gates(
   costs: RangeCosts,
   settings: Settings,
   { coordinator, referenceCommit }: Lead,
+  offerOf: OfferOf,
   plainRam: boolean,
 ): Admission {
   const room = [...members].sort((a, b) => compareText(a.address, b.address));
@@ -60,7 +64,7 @@ export function gates(
   const least = leastPart(costs);
   const whole = costs.bytes(0, costs.layerCount);
   for (const member of alike) {
-    const candidate = candidateOf(member, costs, settings, { leads: member.address === coordinator, plainRam });
+    const candidate = offerOf(member, { leads: member.address === coordinator, plainRam });
     const reachability = blockedBy(member, addresses, links, coordinator, candidate.capacity >= whole);
     if (reachability !== null) {
       reject(member, { kind: 'NotDataPlaneReachable', reachability });

@@ -67,7 +67,25 @@ export function leadersOf(
         b.member.memoryBytes - a.member.memoryBytes ||
         compareText(a.member.address, b.member.address),
     )
-    .map(({ member }) => member.address);
+    .map(({ member }) => member);
+  const unlike = links.unknown && settings.members === null ? withoutTwins(ranked, settings) : ranked;
+  return fewEnough(unlike.map(({ address }) => address));
+}
+
+/** The first of those that differ in nothing but their names: it makes no difference which of them leads. */
+function withoutTwins(ranked: readonly Member[], { measured }: Settings): readonly Member[] {
+  const seen = new Set<string>();
+  return ranked.filter((member) => {
+    const { address, name: _, ...traits } = member;
+    if (measured.some((stage) => stage.address === address)) return true;
+    const kind = JSON.stringify(Object.entries(traits).sort(([a], [b]) => (a < b ? -1 : 1)));
+    if (seen.has(kind)) return false;
+    seen.add(kind);
+    return true;
+  });
+}
+
+function fewEnough(ranked: readonly string[]): readonly string[] {
   if (ranked.length <= exactLimit) return ranked;
   // One that holds little costs the least room by leading.
   return [...ranked.slice(0, leadersInLargeRooms), ...ranked.slice(-1)];

@@ -24,6 +24,7 @@ describe('a plan says', () => {
     ];
     expect(plan(room, model, options).explain).toEqual([
       'Ten takes 10.0 GB: 10.0 GB weights in 10 layers, 0 B KV cache for 256 tokens over 1 slot, 2.1 KB buffers.',
+      'The members run 2 builds of llama.cpp, and only equal ones serve together: those that run c1 serve the model best.',
       'cleo is left out: it runs llama.cpp c0, the pool runs c1.',
       'No member can hold it alone; the largest, ada, has room for 7.0 GB.',
       'These hold it together: ada layers 0 to 4, bob layers 5 to 9. That is 1 hop, the fewest possible.',
@@ -31,6 +32,19 @@ describe('a plan says', () => {
       'Predicted: 48.8 tokens/s for one request (21 ms a token, 0.5 ms of it on the network), 48.8 for 1 at once; ' +
         'first token of a 512-token prompt after 5.1 s.',
     ]);
+  });
+
+  test('whose build counts where builds differ', () => {
+    const mixed = [member('a', 12), member('b', 6, { name: 'bob', build: 'c0' })];
+    const lineOf = (more: object, room = mixed) =>
+      plan(room, model, { ...options, ...more }).explain.find((line) => line.startsWith('The members run'));
+    const line = 'The members run 2 builds of llama.cpp, and only equal ones serve together';
+    expect(lineOf({})).toBe(`${line}: those that run c1 serve the model best.`);
+    expect(lineOf({ coordinator: 'b' })).toBe(`${line}: bob leads, so c0 it is.`);
+    const small = [member('a', 7), member('b', 6, { build: 'c0' })];
+    expect(lineOf({}, small)).toBe(`${line}; none holds the model, c1 comes nearest in GPU memory.`);
+    expect(lineOf({ referenceCommit: 'c0' })).toBeUndefined();
+    expect(lineOf({ excluded: ['b'] })).toBeUndefined();
   });
 
   test('what is missing and what would help', () => {

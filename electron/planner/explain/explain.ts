@@ -1,3 +1,4 @@
+import { absence } from '../admit/gates.ts';
 import type { Assignment } from '../assign.ts';
 import type { Settings } from '../costs/settings.ts';
 import { formatBytes } from '../formatBytes.ts';
@@ -25,6 +26,7 @@ export function explain(plan: Facts, origin: PlanOrigin): string[] {
   const [first, ...others] = plan.pipelines;
   return [
     needLine(origin),
+    ...buildLines(plan, origin, nameOf),
     ...plan.rejected.map(({ address, reason }) => `${nameOf(address)} is left out: ${reasonText(reason)}.`),
     ...(first === undefined
       ? failureLines(plan, origin, nameOf)
@@ -45,6 +47,21 @@ function needLine({ model, settings, assignment }: PlanOrigin): string {
     `${layers}, ${formatBytes(kv)} KV cache for ${settings.contextLength} tokens over ${plural(settings.slots, 'slot')}, ` +
     `${formatBytes(compute)} buffers.`
   );
+}
+
+/** Why members run this build and no other, where the user did not say and they differ. */
+function buildLines({ fit, referenceCommit }: Facts, { members, settings }: PlanOrigin, nameOf: NameOf): string[] {
+  const builds = new Set(members.filter((member) => absence(member, settings) === null).map(({ build }) => build));
+  if (settings.referenceCommit !== null || referenceCommit === null || builds.size < 2) return [];
+  const line = `The members run ${builds.size} builds of llama.cpp, and only equal ones serve together`;
+  if (typeof settings.coordinator === 'string') {
+    return [`${line}: ${nameOf(settings.coordinator)} leads, so ${referenceCommit} it is.`];
+  }
+  return [
+    fit === 'DoesNotFit'
+      ? `${line}; none holds the model, ${referenceCommit} comes nearest in GPU memory.`
+      : `${line}: those that run ${referenceCommit} serve the model best.`,
+  ];
 }
 
 function firstLines(plan: Facts, first: PlannedPipeline, origin: PlanOrigin, nameOf: NameOf): string[] {

@@ -135,7 +135,7 @@ describe('hop-minimal', () => {
     );
     fc.assert(
       fc.property(tied, ({ members, model, options }) => {
-        const { pipelines } = plan(members, model, { ...options, coordinator: null });
+        const { pipelines } = plan(members, model, { ...options, coordinator: null, maxReplicas: 1 });
         const strongest = [...members].sort(
           (a, b) => b.memoryBytes - a.memoryBytes || (a.address < b.address ? -1 : 1),
         );

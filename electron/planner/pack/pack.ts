@@ -15,11 +15,12 @@ const shortlistSize = 8;
  * The pipeline of fewest stages, and of those the one that computes a token soonest. Null where these candidates cannot
  * hold the model. Exact for up to `exactLimit` candidates. A larger room is first narrowed down to its largest and
  * fastest members, which costs no hop where everyone reaches everyone; ten stages and more are laid by `deepChain`.
+ * A small room need not be searched for a pipeline of `limits.most` stages that takes more than `mostMs` for a token.
  */
 export function pack(
   candidates: readonly Candidate[],
   packing: Packing,
-  limits: { least: number; most: number },
+  limits: { least: number; most: number; mostMs?: number | undefined },
 ): Stage[] | null {
   const ranked = [...candidates].sort(byMemory);
   const parts = packing.costs.boundaries.length - 1;
@@ -29,14 +30,18 @@ export function pack(
 
   if (ranked.length <= exactLimit) {
     const ring = ringOf(ranked, packing);
-    return firstOf(least, most, (count) => soonest(covers(ranked, packing, ring, count), ranked, packing, ring));
+    return firstOf(least, most, (count) =>
+      soonest(covers(ranked, packing, ring, count), ranked, packing, ring, {
+        mostMs: count === limits.most ? limits.mostMs : undefined,
+      }),
+    );
   }
   let whole: Ring | null = null;
   return firstOf(least, most, (count) => {
     if (count < exactLimit) {
       const list = shortlist(ranked, packing, count);
       const ring = ringOf(list, packing);
-      const stages = soonest(covers(list, packing, ring, count), list, packing, ring, splitsInLargeRooms);
+      const stages = soonest(covers(list, packing, ring, count), list, packing, ring, { patience: splitsInLargeRooms });
       if (stages !== null || ring.open) return stages;
     }
     whole ??= ringOf(ranked, packing);

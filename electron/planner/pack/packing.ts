@@ -2,6 +2,7 @@ import type { Candidate } from '../admit/candidate.ts';
 import type { Links } from '../admit/links.ts';
 import type { RangeCosts } from '../costs/rangeCosts.ts';
 import type { ReachOf } from '../costs/reach.ts';
+import type { Throughput } from './throughput.ts';
 
 /** A member and the layers [start, end) that it holds. */
 export interface Stage {
@@ -23,6 +24,10 @@ export interface Packing {
   slots: number;
   /** Whether tokens/s of many decide ties. The compact form knows no speeds: there the largest are filled first. */
   balances: boolean;
+  /** What teams of a kind serve, as far as it was worked out. */
+  served: Map<string, Throughput>;
+  /** Chains that were cut already, by their members. */
+  splits: Map<string, Stage[] | null>;
   /** The only order in which stages may stand, null for any. */
   fixedOrder: readonly string[] | null;
 }

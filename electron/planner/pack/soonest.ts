@@ -3,6 +3,7 @@ import { microBatch, roundMs } from '../predict/roundMs.ts';
 import { stageMs } from '../predict/stageMs.ts';
 import type { Cover } from './cover.ts';
 import type { Packing, Stage } from './packing.ts';
+import { readingFloor } from './readingFloor.ts';
 import { type Ring, ringOf } from './ring.ts';
 import { splitChain } from './splitChain.ts';
 
@@ -12,6 +13,13 @@ const allOrders = 4;
 const cellsForTies = 60_000;
 /** Predicted times that differ by less are equal. */
 const tolerance = 1e-9;
+
+interface Bounds {
+  /** Splits that are worked out. */
+  patience?: number | undefined;
+  /** Milliseconds for one token beyond which no plan is of use. */
+  mostMs?: number | undefined;
+}
 
 /**
  * Of the sets that can hold the model, the members, order and split that compute one token soonest, and of equally soon ones
@@ -23,9 +31,9 @@ export function soonest(
   list: readonly Candidate[],
   packing: Packing,
   ring: Ring,
-  patience = Number.POSITIVE_INFINITY,
+  { patience = Number.POSITIVE_INFINITY, mostMs = Number.POSITIVE_INFINITY }: Bounds = {},
 ): Stage[] | null {
-  const floorMs = readingFloor(list, packing);
+  const floorMs = readingFloor(list, packing.costs, 1);
   const weighed = found
     .map(({ order }) => ({ order, computeMs: floorMs(order), latencyMs: ring.leastLatencyMs(order) }))
     .sort((a, b) => a.computeMs + a.latencyMs - (b.computeMs + b.latencyMs));
@@ -36,18 +44,18 @@ export function soonest(
   let best: Timed | null = null;
   const seen = new Set<string>();
   for (const { order, computeMs, latencyMs } of weighed) {
-    if (isSlower(computeMs + latencyMs, best)) break;
+    if (isSlower(computeMs + latencyMs, best ?? { ms: mostMs })) break;
     if (ties > tiesLeft && mayOnlyTie(computeMs + latencyMs, best)) break;
     for (const timed of ordersOf(order, list, ring)) {
       const leastMs = computeMs + timed.latencyMs;
-      if (isSlower(leastMs, best) || splits === patience) break;
+      if (isSlower(leastMs, best ?? { ms: mostMs }) || splits === patience) break;
       if (mayOnlyTie(leastMs, best)) {
         ties += 1;
         if (ties > tiesLeft) break;
       }
       const chain = timed.order.flatMap((index) => list[index] ?? []);
       // Machines that are alike in all that counts make plans that are alike.
-      const kind = packing.links.unknown ? chain.map((each) => kindOf(each, packing)).join() : null;
+      const kind = packing.links.unknown ? kindOf(chain, packing) : null;
       if (kind !== null && seen.has(kind)) continue;
       if (kind !== null) seen.add(kind);
       const stages = splitByStrength(chain, packing);
@@ -74,6 +82,10 @@ function mayOnlyTie(leastMs: number, best: { ms: number } | null): boolean {
   return best !== null && !isSlower(best.ms, { ms: leastMs });
 }
 
+function kindOf(chain: readonly Candidate[], { coordinator }: Packing): string {
+  return chain.map(({ address, kind }) => `${kind} ${address === coordinator}`).join('|');
+}
+
 /** The better of the best so far and a new split: sooner for one request, or as soon and quicker for many. */
 function sooner(best: Timed | null, stages: Stage[], packing: Packing, latencyMs: number): Timed {
   const rival = {
@@ -83,13 +95,6 @@ function sooner(best: Timed | null, stages: Stage[], packing: Packing, latencyMs
   };
   if (best === null || isSlower(best.ms, rival)) return rival;
   return !isSlower(rival.ms, best) && rival.roundMs < best.roundMs * (1 - tolerance) ? rival : best;
-}
-
-function kindOf(
-  { address, deviceClass, capacity, deviceBytes, speed, hostSpeed, flops, isMeasured }: Candidate,
-  { coordinator }: Packing,
-): string {
-  return [deviceClass, capacity, deviceBytes, speed, hostSpeed, flops, isMeasured, address === coordinator].join(' ');
 }
 
 /**
@@ -135,6 +140,15 @@ function totalMs(stages: readonly Stage[], { costs }: Packing, latencyMs: number
  * that the slowest stage is quickest, and then the largest get the most. Null where the chain has no room.
  */
 function splitByStrength(chain: readonly Candidate[], packing: Packing): Stage[] | null {
+  const key = chain.map(({ address, kind }) => `${address} ${kind}`).join('|');
+  const known = packing.splits.get(key);
+  if (known !== undefined) return known;
+  const stages = newSplit(chain, packing);
+  packing.splits.set(key, stages);
+  return stages;
+}
+
+function newSplit(chain: readonly Candidate[], packing: Packing): Stage[] | null {
   const filled = [...chain].sort(byStrength);
   const ranks = chain.map((candidate) => filled.indexOf(candidate));
   const { sequences } = microBatch(packing.slots, chain.length);
@@ -147,33 +161,6 @@ function splitByStrength(chain: readonly Candidate[], packing: Packing): Stage[]
     worst: (position, start, end) => (packing.balances ? msOf(position, start, end, sequences) : 0),
     rank: (position, start, end) => (ranks[position] ?? 0) * (end - start),
   });
-}
-
-/** Tells for a set of members how long reading the model takes at least: the fastest memory filled to the last byte. */
-function readingFloor(list: readonly Candidate[], { costs }: Packing): (members: readonly number[]) => number {
-  const total = costs.read(0, costs.layerCount, 1);
-  const banks = list
-    .flatMap(({ deviceBytes, capacity, speed, hostSpeed }, index) => [
-      { index, speed, bytes: deviceBytes },
-      { index, speed: hostSpeed, bytes: capacity - deviceBytes },
-    ])
-    .filter(({ bytes }) => bytes > 0)
-    .sort((a, b) => b.speed - a.speed);
-  return (members) => {
-    let left = total;
-    let ms = 0;
-    let tier = 0;
-    // Equal speeds are summed before they are divided, so that equal sets have equal floors to the last bit.
-    banks.forEach(({ index, speed, bytes }, place) => {
-      if (members.includes(index)) tier += bytes;
-      if (banks[place + 1]?.speed === speed) return;
-      const taken = Math.min(left, tier);
-      ms += (taken / speed) * 1000;
-      left -= taken;
-      tier = 0;
-    });
-    return ms;
-  };
 }
 
 interface TimedOrder {

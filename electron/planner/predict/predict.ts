@@ -1,8 +1,9 @@
 import type { Settings } from '../costs/settings.ts';
 import type { Packing, Stage } from '../pack/packing.ts';
 import { tokenIdBytes } from '../pack/ring.ts';
-import { roundMs } from './roundMs.ts';
+import { ratePerSecond } from '../pack/throughput.ts';
 import { chunkMs, stageMs } from './stageMs.ts';
+import { tokenMs } from './tokenMs.ts';
 
 /** What a pipeline is expected to do, before it has run or from what was measured of it. */
 export interface PipelinePrediction {
@@ -39,7 +40,6 @@ export function predict(stages: readonly Stage[], packing: Packing, settings: Se
 
   const stageTimes = stages.map(({ candidate, start, end }) => stageMs(candidate, costs, start, end, 1));
   const hopTimes = hopsOf(1);
-  const traversalMs = sum(stageTimes) + sum(hopTimes) + entryMs + exitMs;
 
   const chunks = Math.ceil(settings.promptTokens / settings.batch);
   const fullChunk = Math.min(settings.batch, settings.promptTokens);
@@ -52,8 +52,8 @@ export function predict(stages: readonly Stage[], packing: Packing, settings: Se
     hops: hopTimes.map((ms, index) => ({ from: address(index), to: address(index + 1), ms })),
     entryMs,
     exitMs,
-    tokensPerSecond: 1000 / traversalMs,
-    tokensPerSecondMany: (settings.slots * 1000) / roundMs(stages, packing),
+    tokensPerSecond: 1000 / tokenMs(stages, packing),
+    tokensPerSecondMany: ratePerSecond(stages, packing),
     firstTokenMs,
     promptTokens: settings.promptTokens,
   };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Member, Reachability } from '../member.ts';
 import type { LayerShape, ModelShape } from '../modelShape.ts';
-import type { Link, PlanOptions } from '../planOptions.ts';
+import type { Link, MeasuredStage, PlanOptions } from '../planOptions.ts';
 
 /** Bytes of one unit: small numbers, so that exact fits and misses by one byte are common. */
 export const unit = 1000;
@@ -76,8 +76,10 @@ export function randomMembers({ least = 0, most = 7 }: { least?: number; most?: 
       memoryBytes: bytes(1, 60),
       hostMemoryBytes: fc.oneof(fc.constant(0), bytes(1, 60)),
       bandwidth: fc.constantFrom(1e5, 2e5, 5e5, 9e5),
+      hostBandwidth: fc.constantFrom(1e4, 5e4),
+      flops: fc.constantFrom(1e5, 1e7, 1e9),
       headroomBytes: fc.option(bytes(0, 3), { nil: undefined }),
-      build: fc.constantFrom('c1', 'c1', 'c1', 'c1', 'c0'),
+      build: fc.constantFrom('c1', 'c1', 'c1', 'c1', 'c0', 'c2'),
       reachability: fc.oneof({ arbitrary: awake, weight: 5 }, { arbitrary: anyReach, weight: 1 }),
       paused: fc.constantFrom(false, false, false, false, true),
       stale: fc.constantFrom(false, false, false, false, true),
@@ -166,6 +168,29 @@ export function randomOptions(members: readonly Member[], { plain = false } = {}
     .map(([cost, wish, links]) => ({ ...cost, ...wish, ...(links === undefined ? {} : { links }) }));
 }
 
+/** Stage times that some of the members had. */
+function randomMeasurements(members: readonly Member[], model: ModelShape): fc.Arbitrary<MeasuredStage[]> {
+  const count = model.layers.length;
+  return fc.subarray(members.map(({ address }) => address)).chain((addresses) =>
+    fc.tuple(
+      ...addresses.map((address) =>
+        fc
+          .record({
+            startLayer: fc.integer({ min: 0, max: count - 1 }),
+            layers: fc.integer({ min: 1, max: count }),
+            ms: fc.constantFrom(0.5, 20, 300),
+          })
+          .map(({ startLayer, layers, ms }) => ({
+            address,
+            startLayer,
+            endLayer: Math.min(count, startLayer + layers),
+            ms,
+          })),
+      ),
+    ),
+  );
+}
+
 /** A room with a model and options of all kinds. */
 export interface Scene {
   members: Member[];
@@ -174,9 +199,15 @@ export interface Scene {
 }
 
 export function randomScene({ members: most = 7, layers = 7 } = {}): fc.Arbitrary<Scene> {
-  return fc
-    .tuple(randomMembers({ most }), randomModel({ most: layers }))
-    .chain(([members, model]) => randomOptions(members).map((options) => ({ members, model, options })));
+  return fc.tuple(randomMembers({ most }), randomModel({ most: layers })).chain(([members, model]) =>
+    fc
+      .tuple(randomOptions(members), fc.option(randomMeasurements(members, model), { nil: undefined, freq: 2 }))
+      .map(([options, measured]) => ({
+        members,
+        model,
+        options: measured === undefined ? options : { ...options, measured },
+      })),
+  );
 }
 
 /** The same room told in another order. */

@@ -1,0 +1,67 @@
+import type { Candidate } from '../admit/candidate.ts';
+import { microBatch } from '../predict/roundMs.ts';
+import { covers } from './fewestStages.ts';
+import { memberSets } from './memberSets.ts';
+import type { Packing } from './packing.ts';
+import { readingFloor } from './readingFloor.ts';
+import type { Ring } from './ring.ts';
+
+/** Members that can serve as one pipeline, none of whom could be spared. */
+export interface Team {
+  /** Who they are, as a set of `memberSets` and by their index in the list, in an order that works. */
+  set: number;
+  order: readonly number[];
+  /** Equal for teams that serve alike, whoever leads. */
+  kind: string;
+  /** Tokens per second that it serves at most: to one request, and in all slots. */
+  mostOfOne: number;
+  mostOfMany: number;
+}
+
+/** Bounds that are missed by rounding must hide no team. */
+const optimism = 1 + 1e-9;
+
+/** All teams of `least` to `most` of at most `exactLimit` candidates, the smallest first, then those of early members. */
+export function teamsOf(
+  list: readonly Candidate[],
+  packing: Packing,
+  ring: Ring,
+  { least, most }: { least: number; most: number },
+): Team[] {
+  const { bits } = memberSets(list.length);
+  const { links, coordinator } = packing;
+  const kinds = list.map(({ address, kind }) =>
+    links.unknown ? `${kind} ${address === coordinator}` : `${address} ${coordinator}`,
+  );
+  const teams: Team[] = [];
+  for (let size = least; size <= most; size += 1) {
+    const smaller = [...teams];
+    // A step cannot come round sooner than it reads the model and crosses the network.
+    const oneMs = readingFloor(list, packing.costs, 1);
+    const manyMs = readingFloor(list, packing.costs, microBatch(packing.slots, size).sequences);
+    const found = covers(list, packing, ring, size);
+    for (const { order } of found) {
+      const set = order.reduce((sum, index) => sum | (bits[index] ?? 0), 0);
+      if (smaller.some((team) => (team.set & set) === team.set)) continue;
+      const members = order.map((index) => kinds[index] ?? '');
+      const latencyMs = ring.leastLatencyMs(order);
+      teams.push({
+        set,
+        order,
+        kind: members.sort().join('|'),
+        mostOfOne: (1000 / (oneMs(order) + latencyMs)) * optimism,
+        mostOfMany: ((packing.slots * 1000) / (manyMs(order) + latencyMs)) * optimism,
+      });
+    }
+    // Where all of this size do, nobody is needed in a larger one.
+    if (found.length === choose(list.length, size)) break;
+  }
+  return teams;
+}
+
+/** Sets of `count` of `size` members. */
+function choose(size: number, count: number): number {
+  let sets = 1;
+  for (let drawn = 1; drawn <= count; drawn += 1) sets = (sets * (size - drawn + 1)) / drawn;
+  return sets;
+}
