@@ -5,6 +5,7 @@ import { callMember } from './callMember.ts';
 import { wholeNumber } from './demoOptions.ts';
 import { exitWithParent } from './exitWithParent.ts';
 import { homeOf, homeOption } from './homeOption.ts';
+import { openInBrowser } from './openInBrowser.ts';
 import { parseBytes } from './parseBytes.ts';
 
 interface UpOptions {
@@ -15,6 +16,7 @@ interface UpOptions {
   threads?: number;
   mdns: boolean;
   json?: boolean;
+  open?: boolean;
 }
 
 /** `roomful up`: a member in the foreground, until Ctrl-C. */
@@ -27,6 +29,7 @@ export function upCommand(): Command {
     .option('--memory <bytes>', 'how much memory to share, such as 8GB', parseBytes)
     .option('--threads <n>', 'threads of each stage; all cores where left out', wholeNumber(1, 1024))
     .option('--no-mdns', 'neither look for others nor be found by multicast')
+    .option('--open', 'open the window in the browser; also of a member that runs already')
     .option('--json', 'the ready line as one JSON object')
     .action(runUp);
 }
@@ -34,6 +37,10 @@ export function upCommand(): Command {
 async function runUp(options: UpOptions): Promise<void> {
   const home = homeOf(options);
   const other = await callMember(home, 'state', {}).catch(() => null);
+  if (other !== null && options.open) {
+    await showWindow((await callMember(home, 'windowLink', {})).link, home);
+    return;
+  }
   if (other !== null) throw new Error(`The member ${other.self.name} runs with the data folder ${home} already.`);
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
@@ -60,6 +67,17 @@ async function runUp(options: UpOptions): Promise<void> {
     ? JSON.stringify({ id, name, addresses, gateway })
     : `${name} is ready at ${where}; its endpoint is ${gateway}/v1`;
   process.stdout.write(`${line}\n`);
+  if (options.open) await showWindow(member.windowLink(), home);
   await stopped;
   await member.close();
+}
+
+/** The link is printed where no browser starts. The ready line may be read by a program, so it stands alone on stdout. */
+async function showWindow(link: string, home: string): Promise<void> {
+  try {
+    await openInBrowser(link, home);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    process.stderr.write(`roomful: ${reason} Open this link in a browser; it works once: ${link}\n`);
+  }
 }

@@ -190,6 +190,8 @@ export interface MemberMethods {
   exportAuthority: { params: { passphrase: string }; result: { text: string } };
   importAuthority: { params: { text: string; passphrase: string }; result: PoolStatus };
   doctor: { params: NoParams; result: DoctorReport };
+  /** A new link that opens the window in a browser, once. */
+  windowLink: { params: NoParams; result: { link: string } };
   /** Answers when the model serves and can be asked here; the topic `state` shows how it comes up. */
   serve: { params: ServeParams; result: { model: string; contextLength: number } };
   /**
@@ -309,6 +311,7 @@ export const methodParamSchemas = {
   exportAuthority: z.strictObject({ passphrase: z.string().max(1000) }),
   importAuthority: z.strictObject({ text: z.string().max(10_000_000), passphrase: z.string().max(1000) }),
   doctor: z.strictObject({}),
+  windowLink: z.strictObject({}),
   serve: serveParamsSchema,
   stop: z.strictObject({ model: text, drainMs: z.int().min(0).max(3_600_000).optional() }),
   conversations: z.strictObject({}),

@@ -14,7 +14,7 @@ export interface PoolActionsOptions extends Omit<DoctorSources, 'pool' | 'status
 /** What the contract's methods about the pool do. Each rejects with PoolError or a WireError. */
 export function poolActions(
   options: PoolActionsOptions,
-): Omit<MemberActions, 'state' | 'serve' | 'stop' | ConversationMethod | LibraryMethod> {
+): Omit<MemberActions, 'state' | 'serve' | 'stop' | 'windowLink' | ConversationMethod | LibraryMethod> {
   const { pool } = options;
   const status = async (): Promise<PoolStatus> => poolState(options).status;
   const after = async (work: Promise<unknown>): Promise<PoolStatus> => {

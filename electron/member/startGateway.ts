@@ -43,9 +43,15 @@ export async function startGateway(
   const secret = await localToken(tokenFile);
   const state = new MemberStateStore({ self: trust.self, pipelines: [], endpoint: '' });
   const pipelines = (): ServingPipeline[] => state.state.pipelines;
+  const access = new WindowAccess();
+  const windowLink = (): string => {
+    if (options.windowFolder === undefined) throw new Error('This member shows no window.');
+    return `${state.state.endpoint.replace(/\/v1$/, '')}/#token=${access.createToken()}`;
+  };
   const actions = {
     ...poolActions({ pool, pipelines, build, wireVersion: WIRE_VERSION, logFile }),
     ...servingActions(models),
+    windowLink: async () => ({ link: windowLink() }),
     ...conversationActions(new ConversationStore(join(home, 'conversations'))),
   };
   const poolTopic = derivedTopic(
@@ -65,7 +71,6 @@ export async function startGateway(
     },
   });
   closers.add(() => gateway.close());
-  const access = new WindowAccess();
   if (options.windowFolder !== undefined) {
     const files = await readRendererFiles(options.windowFolder);
     serveWindow(gateway, { api, files, access, localToken: secret });
@@ -85,5 +90,5 @@ export async function startGateway(
     state.update((current) => ({ ...current, pipelines: now }));
     changes.tell();
   });
-  return { origin, tokenFile, state, api, windowLink: () => `${origin}/#token=${access.createToken()}` };
+  return { origin, tokenFile, state, api, windowLink };
 }

@@ -1,11 +1,14 @@
-import type { Turn } from './chatStore.ts';
+import type { AnswerFacts } from '../../electron/gateway/memberApi.ts';
+import { formatRate } from '../controls/formatMs.ts';
 
-/** The line under an answer: `24 tokens · 31.5 tokens per second`; null while there is nothing to say. */
-export function answerLine({ state, tokens, milliseconds }: Turn): string | null {
-  if (state === 'stopped') return 'Stopped';
-  if (state !== 'done' || tokens === null) return null;
-  const count = tokens === 1 ? '1 token' : `${tokens} tokens`;
-  // The first token ends the reading of the prompt, so only the others tell the pace.
-  if (milliseconds === null || milliseconds <= 0 || tokens < 2) return count;
-  return `${count} · ${((1000 * (tokens - 1)) / milliseconds).toFixed(1)} tokens per second`;
+/** The line under an answer: `24 tokens · 31.5 tokens per second · desk, macbook`. */
+export function answerLine({ tokens, tokensPerSecond, members, outcome }: AnswerFacts): string {
+  return [
+    outcome === 'stopped' ? 'Stopped' : null,
+    tokens === null ? null : tokens === 1 ? '1 token' : `${tokens} tokens`,
+    tokensPerSecond === null ? null : `${formatRate(tokensPerSecond)} tokens per second`,
+    members.length === 0 ? null : members.join(', '),
+  ]
+    .filter((part) => part !== null)
+    .join(' · ');
 }

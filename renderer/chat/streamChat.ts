@@ -1,8 +1,15 @@
+import type { ChatSettings } from '../../electron/gateway/memberApi.ts';
 import { eventData } from './eventStream.ts';
 
-export interface ChatMessage {
-  role: 'user' | 'assistant';
+export interface PromptMessage {
+  role: 'system' | 'user' | 'assistant';
   content: string;
+}
+
+export interface ChatRequest {
+  model: string;
+  messages: readonly PromptMessage[];
+  settings: ChatSettings;
 }
 
 export type ChatEvent = { kind: 'text'; text: string } | { kind: 'usage'; completionTokens: number };
@@ -18,15 +25,11 @@ interface ChatChunk {
  * Streams an answer from this member's own `/v1/chat/completions`. Throws an `Error` with the gateway's plain line, and
  * an AbortError when `signal` aborts, which frees the model at once.
  */
-export async function* streamChat(
-  model: string,
-  messages: readonly ChatMessage[],
-  signal: AbortSignal,
-): AsyncGenerator<ChatEvent> {
+export async function* streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatEvent> {
   const response = await fetch('/v1/chat/completions', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages, stream: true, stream_options: { include_usage: true } }),
+    body: JSON.stringify(bodyOf(request)),
     signal,
   });
   if (!response.ok || response.body === null) throw new Error(await errorLine(response));
@@ -40,6 +43,20 @@ export async function* streamChat(
     if (completionTokens !== undefined) yield { kind: 'usage', completionTokens };
   }
   throw new Error('The answer broke off: the connection to the member was lost. Try again.');
+}
+
+function bodyOf({ model, messages, settings }: ChatRequest): object {
+  const { system, temperature, topP, maxTokens, seed } = settings;
+  return {
+    model,
+    messages: system === '' ? messages : [{ role: 'system', content: system }, ...messages],
+    stream: true,
+    stream_options: { include_usage: true },
+    ...(temperature !== null && { temperature }),
+    ...(topP !== null && { top_p: topP }),
+    ...(maxTokens !== null && { max_tokens: maxTokens }),
+    ...(seed !== null && { seed }),
+  };
 }
 
 async function errorLine(response: Response): Promise<string> {
