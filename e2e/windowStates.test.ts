@@ -1,10 +1,14 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from '@playwright/test';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { conversationActions } from '../electron/gateway/conversations/conversationActions.ts';
+import { ConversationStore } from '../electron/gateway/conversations/conversationStore.ts';
 import { createGateway } from '../electron/gateway/createGateway.ts';
 import type { PoolState, ServingPipeline } from '../electron/gateway/memberApi.ts';
 import { serveWindow } from '../electron/gateway/memberSocket.ts';
@@ -49,6 +53,7 @@ describe.skipIf(!hasChromium)('the window', () => {
   let app: FastifyInstance;
   let port: number;
   let page: Page;
+  let chats: string;
 
   const pipeline = (): ServingPipeline => ({
     id: 'p',
@@ -72,7 +77,12 @@ describe.skipIf(!hasChromium)('the window', () => {
       log: keptLog().log,
     });
     const files = await readRendererFiles(fileURLToPath(new URL('../dist/renderer', import.meta.url)));
-    serveWindow(app, { api: localMemberApi({ state, pool: aloneInNoPool }), files, access, localToken: LOCAL_TOKEN });
+    serveWindow(app, {
+      api: localMemberApi({ state, pool: aloneInNoPool }, conversationActions(new ConversationStore(chats))),
+      files,
+      access,
+      localToken: LOCAL_TOKEN,
+    });
     port = Number(new URL(await app.listen({ host: '127.0.0.1', port: wanted })).port);
   }
 
@@ -90,12 +100,14 @@ describe.skipIf(!hasChromium)('the window', () => {
   });
   beforeEach(async () => {
     access = new WindowAccess();
+    chats = mkdtempSync(join(tmpdir(), 'roomful-window-'));
     state = new MemberStateStore({ self: { id: 'm', name: 'desk' }, pipelines: [], endpoint: 'http://127.0.0.1/v1' });
     await startGateway();
   });
   afterEach(async () => {
     await page?.context().close();
     await app.close();
+    rmSync(chats, { recursive: true, force: true });
   });
   afterAll(async () => {
     await browser?.close();
@@ -130,7 +142,7 @@ describe.skipIf(!hasChromium)('the window', () => {
     state.update((now) => ({ ...now, pipelines: [pipeline()] }));
     await openWindow();
     await page.getByRole('link', { name: 'Chat' }).click();
-    await page.getByRole('button', { name: 'What is a hop?' }).click();
+    await page.locator('.suggestion').click();
     await page.locator('.answer[data-state=streaming]').waitFor();
     expect(model.running()).toBe(1);
     await page.getByRole('button', { name: 'Stop' }).click();

@@ -23,6 +23,7 @@ export function Answer({ text, message, onRegenerate }: AnswerProps) {
             {facts.problem}
           </p>
         )}
+        <p className="answer-line number">{facts === null ? '' : answerLine(facts)}</p>
         <div className="message-actions">
           {message !== null && (
             <>
@@ -33,7 +34,6 @@ export function Answer({ text, message, onRegenerate }: AnswerProps) {
               </button>
             </>
           )}
-          <span className="answer-line number">{facts === null ? '' : answerLine(facts)}</span>
         </div>
       </div>
     </article>

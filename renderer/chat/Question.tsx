@@ -12,16 +12,16 @@ interface QuestionProps {
 
 export function Question({ message, editing, onEdit, onSend }: QuestionProps) {
   return (
-    <article className="turn" aria-label="Your question">
+    <article className={editing ? 'turn' : 'turn question-row'} aria-label="Your question">
       {editing ? (
         <EditQuestion text={message.content} onCancel={() => onEdit(null)} onSend={onSend} />
       ) : (
         <>
-          <p className="question">{message.content}</p>
-          <div className="message-actions question-actions">
+          <div className="message-actions">
             <Versions message={message} />
             <IconButton icon="edit" label="Ask in other words" onClick={() => onEdit(message.id)} />
           </div>
+          <p className="question">{message.content}</p>
         </>
       )}
     </article>
