@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
     await page.getByRole('region', { name: /^Placement of/ }).waitFor();
     const focused = async () => {
       const [element] = await page.locator(':focus').all();
-      return (await element?.getAttribute('aria-label')) ?? (await element?.textContent());
+      return (await element?.getAttribute('aria-label')) ?? (await element?.textContent())?.trim();
     };
     const tabTo = async (name: string, key = 'Tab') => {
       for (let presses = 0; (await focused()) !== name; presses++) {
@@ -188,6 +188,15 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
     await page.locator('.suggestion').click();
     await answers(page).filter({ hasText: 'tokens per second' }).waitFor();
     await check('chat');
+    await show('Models');
+    await page.getByRole('region', { name: 'Worth a try' }).waitFor();
+    await check('models');
+    await show('Settings');
+    await page.getByRole('region', { name: 'This machine' }).waitFor();
+    await check('settings');
+    await show('Logs');
+    await page.getByRole('region', { name: 'Health' }).waitFor();
+    await check('logs');
     await show('Endpoint');
     await page.getByRole('button', { name: 'Copy the address' }).waitFor();
     await check('endpoint');

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { conversationActions } from '../electron/gateway/conversations/conversationActions.ts';
 import { ConversationStore } from '../electron/gateway/conversations/conversationStore.ts';
 import { createGateway } from '../electron/gateway/createGateway.ts';
-import type { PoolState, ServingPipeline } from '../electron/gateway/memberApi.ts';
+import type { LibraryState, PoolState, ServingPipeline } from '../electron/gateway/memberApi.ts';
 import { serveWindow } from '../electron/gateway/memberSocket.ts';
 import { demoModel, keptLog, LOCAL_TOKEN } from '../electron/gateway/testing/demoGateway.ts';
 import { servedModels, type WholeModel } from '../electron/gateway/testing/wholeModel.ts';
@@ -41,6 +41,11 @@ const aloneInNoPool: TopicSource<PoolState> = {
     status: { self: { id: 'm', name: 'desk' }, pool: null, coordinator: null, epoch: null, members: [], pipelines: [] },
     members: [],
   },
+  onChange: () => () => {},
+};
+
+const emptyLibrary: TopicSource<LibraryState> = {
+  value: { models: [], folders: [], skipped: [], downloads: [] },
   onChange: () => () => {},
 };
 
@@ -78,7 +83,10 @@ describe.skipIf(!hasChromium)('the window', () => {
     });
     const files = await readRendererFiles(fileURLToPath(new URL('../dist/renderer', import.meta.url)));
     serveWindow(app, {
-      api: localMemberApi({ state, pool: aloneInNoPool }, conversationActions(new ConversationStore(chats))),
+      api: localMemberApi(
+        { state, pool: aloneInNoPool, library: emptyLibrary },
+        conversationActions(new ConversationStore(chats)),
+      ),
       files,
       access,
       localToken: LOCAL_TOKEN,

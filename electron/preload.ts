@@ -1,4 +1,4 @@
-import { contextBridge, ipcRenderer } from 'electron';
+import { contextBridge, ipcRenderer, webUtils } from 'electron';
 import { ipcChannels } from './desktop/ipcChannels.ts';
 import type { MemberBridge, MemberMessage } from './gateway/memberApi.ts';
 
@@ -8,6 +8,7 @@ const bridge: MemberBridge = {
   onMessage: (listener) => {
     ipcRenderer.on(ipcChannels.toWindow, (_event, message: MemberMessage) => listener(message));
   },
+  pathOf: (file) => webUtils.getPathForFile(file as File),
 };
 
 contextBridge.exposeInMainWorld('roomful', bridge);

@@ -1,17 +1,18 @@
+import './withoutEval.ts';
 import './base.css';
 import './controls/controls.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { config } from 'zod';
 import { followMember } from './member/memberStore.ts';
+import { followServing } from './serving/servingStore.ts';
 import { App } from './shell/App.tsx';
-
-// The content security policy forbids code made from text, which zod would otherwise try.
-config({ jitless: true });
+import { showTheme } from './shell/theme.ts';
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no #root');
+showTheme();
 followMember();
+followServing();
 createRoot(root).render(
   <StrictMode>
     <App />

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from '@playwright/test';
 import Fastify from 'fastify';
-import type { MemberState, PoolState } from '../../electron/gateway/memberApi.ts';
+import type { LibraryState, MemberState, PoolState } from '../../electron/gateway/memberApi.ts';
 import { serveWindow } from '../../electron/gateway/memberSocket.ts';
 import { localMemberApi, type MemberActions, MemberStateStore } from '../../electron/gateway/window/memberState.ts';
 import { readRendererFiles } from '../../electron/gateway/window/rendererFiles.ts';
@@ -12,6 +12,8 @@ const pool: PoolState = {
   status: { self: state.self, pool: null, coordinator: null, epoch: null, members: [], pipelines: [] },
   members: [],
 };
+
+const library: LibraryState = { models: [], folders: [], skipped: [], downloads: [] };
 
 export interface WindowPage {
   page: Page;
@@ -26,7 +28,11 @@ export async function openWindowPage(actions: Partial<MemberActions> = {}): Prom
   const app = Fastify();
   const files = await readRendererFiles(fileURLToPath(new URL('../../renderer', import.meta.url)));
   const api = localMemberApi(
-    { state: new MemberStateStore(state), pool: { value: pool, onChange: () => () => {} } },
+    {
+      state: new MemberStateStore(state),
+      pool: { value: pool, onChange: () => () => {} },
+      library: { value: library, onChange: () => () => {} },
+    },
     actions,
   );
   serveWindow(app, { api, files, access, localToken: 'none' });

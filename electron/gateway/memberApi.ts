@@ -148,6 +148,7 @@ export interface DoctorReport {
   log: string[];
 }
 
+export type { CatalogueModel, LibraryDownload, LibraryModel, LibraryState } from '../library/libraryState.ts';
 export type {
   AnswerFacts,
   ChatMessage,
@@ -366,4 +367,6 @@ export type MemberEvent<T extends MemberTopic = MemberTopic> = {
 export interface MemberBridge {
   send(message: WindowMessage): void;
   onMessage(listener: (message: MemberMessage) => void): void;
+  /** The path of a `File` that was dropped on the window; empty where it lies on no disk. */
+  pathOf(file: object): string;
 }

@@ -7,6 +7,7 @@ import { ignoreOtherUpgrades } from './http/ignoreOtherUpgrades.ts';
 import type { MemberApi } from './memberApi.ts';
 import { parseBody } from './parseBody.ts';
 import type { RendererFile } from './window/rendererFiles.ts';
+import { uploadRoute } from './window/uploadRoute.ts';
 import type { WindowAccess } from './window/windowAccess.ts';
 import { openWindowSession } from './window/windowSession.ts';
 
@@ -17,6 +18,8 @@ export interface WindowOptions {
   access: WindowAccess;
   /** Opens the socket too, as a Bearer token; for programs, which have no cookies. */
   localToken: string;
+  /** Where files that are dropped on the window go; where left out none are taken. */
+  modelsFolder?: string;
 }
 
 const MAX_MESSAGE_BYTES = 1024 * 1024;
@@ -27,7 +30,10 @@ const PING_MS = 20_000;
  * cookie, and the WebSocket `/window/socket` that carries the contract of memberApi.ts. To be called before `listen`.
  * Host and Origin are checked by the gateway's own guard, the socket's Origin once more.
  */
-export function serveWindow(app: FastifyInstance, { api, files, access, localToken }: WindowOptions): void {
+export function serveWindow(
+  app: FastifyInstance,
+  { api, files, access, localToken, modelsFolder }: WindowOptions,
+): void {
   for (const [url, file] of files) app.get(url, (request, reply) => sendFile(request, reply, file));
 
   app.get('/window/session', (request, reply) => {
@@ -53,17 +59,19 @@ export function serveWindow(app: FastifyInstance, { api, files, access, localTok
   });
   app.register(fastifyWebsocket, { options: { maxPayload: MAX_MESSAGE_BYTES } });
   app.addHook('onReady', async () => ignoreOtherUpgrades(app.server));
+  const onlyOwnPage = async (request: FastifyRequest): Promise<void> => {
+    if (carriesToken(request, localToken)) return;
+    // Browsers send the cookie to every port of this host; only the gateway's own page may use it here.
+    const isOwnPage = request.headers.origin === `http://${request.headers.host}`;
+    if (!isOwnPage || !holdsSession(request, access)) throw notSignedIn();
+  };
+  if (modelsFolder !== undefined) app.register(async (scope) => uploadRoute(scope, modelsFolder, onlyOwnPage));
   app.register(async (scope) => {
     scope.get(
       '/window/socket',
       {
         websocket: true,
-        onRequest: async (request) => {
-          if (carriesToken(request, localToken)) return;
-          // Browsers send the cookie to every port of this host; only the gateway's own page may use it here.
-          const isOwnPage = request.headers.origin === `http://${request.headers.host}`;
-          if (!isOwnPage || !holdsSession(request, access)) throw notSignedIn();
-        },
+        onRequest: onlyOwnPage,
       },
       (socket) => {
         const session = openWindowSession(api, (message) => socket.send(JSON.stringify(message)));

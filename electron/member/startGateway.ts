@@ -73,7 +73,7 @@ export async function startGateway(
   closers.add(() => gateway.close());
   if (options.windowFolder !== undefined) {
     const files = await readRendererFiles(options.windowFolder);
-    serveWindow(gateway, { api, files, access, localToken: secret });
+    serveWindow(gateway, { api, files, access, localToken: secret, modelsFolder: library.modelsFolder });
   }
   const origin = await gateway.listen({ host: LOOPBACK, port: options.gatewayPort ?? 0 });
   state.update((current) => ({ ...current, endpoint: `${origin}/v1` }));

@@ -17,6 +17,8 @@ import type { Ground } from './startGround.ts';
 export interface LibraryApi {
   readonly actions: ReturnType<typeof libraryActions>;
   readonly topic: TopicSource<LibraryState>;
+  /** Where downloads lie, and what is dropped on a window in a browser. */
+  readonly modelsFolder: string;
 }
 
 export interface LibraryApiOptions {
@@ -43,6 +45,7 @@ export async function startLibraryApi(
   closers.add(() => downloads.close());
   const catalogue = () => readCuratedModels(cataloguePath(home));
   return {
+    modelsFolder: library.modelsFolder,
     actions: libraryActions({ library, downloads, secrets, catalogue, room, build, isServing }),
     topic: derivedTopic(
       () => libraryState(library, downloads),

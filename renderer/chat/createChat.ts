@@ -15,6 +15,7 @@ import { newestBelow, threadTo } from './thread.ts';
 /** An answer under way. */
 export interface RunningAnswer {
   conversation: string;
+  model: string;
   /** The message that the answer will be. */
   id: string;
   question: string;
@@ -112,7 +113,7 @@ export function createChat({ call, stream, membersOf, now, newId, nextFrame }: C
     abort = mine;
     const id = newId();
     set({
-      running: { conversation: shown.id, id, question, text: '' },
+      running: { conversation: shown.id, model, id, question, text: '' },
       shown: { ...shown, leaf: question },
       failure: null,
     });

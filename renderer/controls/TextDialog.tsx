@@ -10,13 +10,25 @@ interface TextDialogProps {
   action: string;
   /** Long texts, such as a token, get several lines. */
   lines?: number;
+  /** Not shown while it is typed. */
+  secret?: boolean;
   children?: ReactNode;
   onSubmit: (text: string) => Promise<unknown>;
   onClose: () => void;
 }
 
 /** Asks for one text and does something with it; stays open with the reason where that fails. */
-export function TextDialog({ title, label, initial, action, lines = 1, children, onSubmit, onClose }: TextDialogProps) {
+export function TextDialog({
+  title,
+  label,
+  initial,
+  action,
+  lines = 1,
+  secret = false,
+  children,
+  onSubmit,
+  onClose,
+}: TextDialogProps) {
   const field = useId();
   const [text, setText] = useState(initial);
   const [busy, setBusy] = useState(false);
@@ -38,7 +50,12 @@ export function TextDialog({ title, label, initial, action, lines = 1, children,
       <form onSubmit={submit} className="dialog-form">
         <label htmlFor={field}>{label}</label>
         {lines === 1 ? (
-          <input {...shared} maxLength={200} onChange={(event) => setText(event.target.value)} />
+          <input
+            {...shared}
+            type={secret ? 'password' : 'text'}
+            maxLength={1000}
+            onChange={(event) => setText(event.target.value)}
+          />
         ) : (
           <textarea {...shared} rows={lines} onChange={(event) => setText(event.target.value)} />
         )}

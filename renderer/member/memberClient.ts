@@ -29,6 +29,7 @@ export function connectMember(
   const listeners: { [T in MemberTopic]: Set<(value: MemberTopics[T]) => void> } = {
     state: new Set(),
     pool: new Set(),
+    library: new Set(),
   };
   const latest: Partial<MemberTopics> = {};
   let nextId = 0;

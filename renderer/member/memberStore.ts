@@ -1,5 +1,6 @@
 import { create } from 'zustand';
 import type {
+  LibraryState,
   MemberApi,
   MemberMethod,
   MemberState,
@@ -18,9 +19,16 @@ interface MemberStore {
   member: MemberState | null;
   /** The same of the pool. */
   pool: PoolState | null;
+  /** The models on this machine's disk. */
+  library: LibraryState | null;
 }
 
-export const useMember = create<MemberStore>()(() => ({ connection: 'connecting', member: null, pool: null }));
+export const useMember = create<MemberStore>()(() => ({
+  connection: 'connecting',
+  member: null,
+  pool: null,
+  library: null,
+}));
 
 let api: MemberApi | null = null;
 
@@ -36,4 +44,5 @@ export function followMember(): void {
   api = connectMember(openPipe, (connection) => useMember.setState({ connection }));
   api.subscribe('state', (member) => useMember.setState({ member }));
   api.subscribe('pool', (pool) => useMember.setState({ pool }));
+  api.subscribe('library', (library) => useMember.setState({ library }));
 }

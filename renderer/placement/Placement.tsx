@@ -1,35 +1,65 @@
+import { useEffect, useRef, useState } from 'react';
 import type { ServingPipeline } from '../../electron/gateway/memberApi.ts';
 import { formatBytes } from '../../electron/planner/formatBytes.ts';
+import { useChat } from '../chat/chat.ts';
 import { formatRate } from '../controls/formatMs.ts';
 import { useMember } from '../member/memberStore.ts';
+import { Life } from '../serving/Life.tsx';
+import { RatePlot } from '../serving/RatePlot.tsx';
+import { useServing } from '../serving/servingStore.ts';
 import { bandsOf } from './bandsOf.ts';
 import { Hop } from './Hop.tsx';
 import { StageCard } from './StageCard.tsx';
 import './Placement.css';
+import '../serving/Serving.css';
 
 /** Where the layers of every serving model lie, and how often activations travel. */
 export function Placement() {
   const pipelines = useMember((store) => store.member?.pipelines ?? none);
-  const serving = pipelines.filter(({ state }) => state === 'serving' || state === 'draining');
-  return serving.map((pipeline) => <PipelinePicture key={pipeline.id} pipeline={pipeline} />);
+  const shown = pipelines.filter(({ state }) => state !== 'stopped');
+  return shown.map((pipeline) => <PipelinePicture key={pipeline.id} pipeline={pipeline} />);
 }
 
 const none: ServingPipeline[] = [];
+const FLOWS_MS = 2_500;
+
+/** Whether tokens travel: this window waits for an answer, or one has just ended elsewhere. */
+function useFlow({ modelId, state, lastTokensPerSecond }: ServingPipeline): boolean {
+  const [recent, setRecent] = useState(false);
+  const before = useRef(lastTokensPerSecond);
+  useEffect(() => {
+    if (before.current === lastTokensPerSecond) return;
+    before.current = lastTokensPerSecond;
+    setRecent(true);
+    const timer = setTimeout(() => setRecent(false), FLOWS_MS);
+    return () => clearTimeout(timer);
+  }, [lastTokensPerSecond]);
+  const asked = useChat((store) => store.running?.model === modelId);
+  return state === 'serving' && (recent || asked);
+}
 
 function PipelinePicture({ pipeline }: { pipeline: ServingPipeline }) {
   const { modelId, placement, hops, lastTokensPerSecond } = pipeline;
   const bands = bandsOf(placement);
   const bytes = placement.reduce((sum, stage) => sum + stage.bytes, 0);
+  const rates = useServing((store) => store.rates[pipeline.id]);
+  const flows = useFlow(pipeline);
   return (
     <section className="card placement" aria-label={`Placement of ${modelId}`}>
       <h2>{modelId}</h2>
-      <dl className="facts">
-        <Fact name="Members" value={String(placement.length)} />
-        <Fact name={hops === 1 ? 'Hop' : 'Hops'} value={String(hops)} />
-        <Fact name="Memory" value={formatBytes(bytes)} />
-        <Fact name="Tokens / s" value={lastTokensPerSecond === null ? '–' : formatRate(lastTokensPerSecond)} />
-      </dl>
-      <ol className="stages">
+      {pipeline.state !== 'serving' && <Life pipeline={pipeline} />}
+      <div className="placement-head">
+        <dl className="facts">
+          <Fact name="Members" value={String(placement.length)} />
+          <Fact name={hops === 1 ? 'Hop' : 'Hops'} value={String(hops)} />
+          <Fact name="Memory" value={formatBytes(bytes)} />
+          <Fact name="Tokens / s" value={lastTokensPerSecond === null ? '–' : formatRate(lastTokensPerSecond)} />
+        </dl>
+        {rates !== undefined && rates.length > 1 && (
+          <RatePlot rates={rates} label={`Tokens per second of the last ${rates.length} answers`} />
+        )}
+      </div>
+      <ol className="stages" data-flows={flows}>
         {bands.map((band, index) => (
           <li key={band.startLayer}>
             {index > 0 && <Hop number={index} offset={band.offset} />}

@@ -4,6 +4,7 @@ import { IconButton } from '../controls/IconButton.tsx';
 import { useMember } from '../member/memberStore.ts';
 import { bringPool } from './bringPool.ts';
 import { addMember, arrangeRoom, compare, redoChange, undoChange, usePlayground } from './playgroundStore.ts';
+import { ServeButton } from './ServeButton.tsx';
 import { ShareDialog } from './ShareDialog.tsx';
 
 /** What one can do with the room as a whole. */
@@ -38,6 +39,7 @@ export function Toolbar() {
       <button type="button" className="quiet-button" onClick={() => setSharing(true)}>
         Share
       </button>
+      <ServeButton />
       {sharing && <ShareDialog onClose={() => setSharing(false)} />}
     </>
   );

@@ -4,7 +4,9 @@ import { Empty } from '../controls/Empty.tsx';
 import { lineOf } from '../controls/lineOf.ts';
 import { callMember, useMember } from '../member/memberStore.ts';
 import { Placement } from '../placement/Placement.tsx';
+import { NewsList } from '../serving/NewsList.tsx';
 import { Page } from '../shell/Page.tsx';
+import { hrefOf } from '../shell/route.ts';
 import { MemberCard } from './MemberCard.tsx';
 import { type PoolDialog, PoolDialogs } from './PoolDialogs.tsx';
 import './Pool.css';
@@ -37,6 +39,7 @@ export function PoolPage() {
         </>
       )}
       <Serving />
+      <NewsList />
       {dialog !== null && <PoolDialogs dialog={dialog} onClose={() => setDialog(null)} />}
     </Page>
   );
@@ -131,16 +134,17 @@ function Members({ pool, onAsk, perform }: PartProps) {
 }
 
 function Serving() {
-  const serves = useMember(
-    ({ member }) => member?.pipelines.some(({ state }) => state === 'serving' || state === 'draining') ?? false,
-  );
+  const serves = useMember(({ member }) => member?.pipelines.some(({ state }) => state !== 'stopped') ?? false);
   if (serves) return <Placement />;
   return (
     <section className="card" aria-label="Serving">
       <Empty icon="models" title="No model is serving yet">
-        <p>Serve a model on this machine and on its neighbours; its layers will appear here.</p>
         <p>
-          To try it now with the small model that comes along, run <code>npm run demo</code> in the folder of Roomful.
+          Drop a GGUF on this window, or choose one under <a href={hrefOf('models')}>Models</a>, and serve it on this
+          machine and its neighbours. Where its layers lie will be seen here.
+        </p>
+        <p>
+          To try it first with the small model that comes along, run <code>npm run demo</code> in the folder of Roomful.
         </p>
       </Empty>
     </section>

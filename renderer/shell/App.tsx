@@ -1,8 +1,10 @@
 import { type ComponentType, lazy, Suspense } from 'react';
-import { ChatPage } from '../chat/ChatPage.tsx';
 import { EndpointPage } from '../endpoint/EndpointPage.tsx';
+import { LogsPage } from '../logs/LogsPage.tsx';
 import { useMember } from '../member/memberStore.ts';
+import { DropZone } from '../models/DropZone.tsx';
 import { PoolPage } from '../pool/PoolPage.tsx';
+import { SettingsPage } from '../settings/SettingsPage.tsx';
 import { Locked } from './Locked.tsx';
 import { Navigation } from './Navigation.tsx';
 import { type PageId, usePage } from './route.ts';
@@ -11,11 +13,17 @@ import './App.css';
 /** Large pages are loaded when they are first shown, so that the window is there at once. */
 const PlannerPage = lazy(async () => ({ default: (await import('../planner/PlannerPage.tsx')).PlannerPage }));
 
+const ModelsPage = lazy(async () => ({ default: (await import('../models/ModelsPage.tsx')).ModelsPage }));
+const ChatPage = lazy(async () => ({ default: (await import('../chat/ChatPage.tsx')).ChatPage }));
+
 const views: Record<PageId, ComponentType> = {
   pool: PoolPage,
   planner: PlannerPage,
+  models: ModelsPage,
   chat: ChatPage,
   endpoint: EndpointPage,
+  settings: SettingsPage,
+  logs: LogsPage,
 };
 
 /** The whole window: the pages on the left, the one that is open beside them. */
@@ -26,6 +34,7 @@ export function App() {
   return (
     <div className="app">
       <Navigation current={page} />
+      {!locked && <DropZone />}
       {locked ? (
         <Locked />
       ) : (

@@ -4,8 +4,11 @@ import type { IconName } from '../controls/Icon.tsx';
 export const pages = [
   { id: 'pool', name: 'Pool', icon: 'pool' },
   { id: 'planner', name: 'Planner', icon: 'planner' },
+  { id: 'models', name: 'Models', icon: 'models' },
   { id: 'chat', name: 'Chat', icon: 'chat' },
   { id: 'endpoint', name: 'Endpoint', icon: 'endpoint' },
+  { id: 'settings', name: 'Settings', icon: 'settings' },
+  { id: 'logs', name: 'Logs', icon: 'logs' },
 ] as const satisfies readonly { id: string; name: string; icon: IconName }[];
 
 export type PageId = (typeof pages)[number]['id'];

@@ -2,9 +2,10 @@ import { formatBytes } from '../../../electron/planner/formatBytes.ts';
 import { kvTypes } from '../../../electron/planner/planOptions.ts';
 import { RangeField } from '../../controls/RangeField.tsx';
 import { Segments } from '../../controls/Segments.tsx';
+import { useMember } from '../../member/memberStore.ts';
 import { ask, endGesture, useAsked } from '../playgroundStore.ts';
 import { knownModels } from '../scenario/knownModels.ts';
-import type { ModelChoice } from '../scenario/modelChoice.ts';
+import { libraryChoice, type ModelChoice, modelName } from '../scenario/modelChoice.ts';
 
 const OWN = 'own';
 const contexts = [1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
@@ -24,7 +25,7 @@ export function ModelPanel() {
           value={choiceValue(model)}
           onChange={(event) => ask({ model: choiceOf(event.target.value, model) })}
         >
-          {model.kind === 'library' && <option value={choiceValue(model)}>{model.shape.name}</option>}
+          <LibraryOptions model={model} />
           <optgroup label="Known models">
             {knownModels.map(({ id, shape }) => (
               <option key={id} value={id}>
@@ -113,5 +114,27 @@ function choiceValue(model: ModelChoice): string {
 
 function choiceOf(value: string, present: ModelChoice): ModelChoice {
   if (value === choiceValue(present)) return present;
-  return value === OWN ? standard : { kind: 'known', id: value };
+  if (value === OWN) return standard;
+  const held = useMember.getState().library?.models.find(({ id }) => value === `library ${id}`);
+  return held === undefined ? { kind: 'known', id: value } : libraryChoice(held);
+}
+
+/** The models of this machine, and the one that is planned for where it is none of them. */
+function LibraryOptions({ model }: { model: ModelChoice }) {
+  const models = useMember((store) => store.library?.models);
+  const foreign = model.kind === 'library' && !models?.some(({ id }) => id === model.id);
+  return (
+    <>
+      {foreign && <option value={choiceValue(model)}>{modelName(model)}</option>}
+      {models !== undefined && models.length > 0 && (
+        <optgroup label="On this machine">
+          {models.map(({ id, name }) => (
+            <option key={id} value={`library ${id}`}>
+              {name}
+            </option>
+          ))}
+        </optgroup>
+      )}
+    </>
+  );
 }

@@ -1,3 +1,4 @@
+import type { LibraryModel } from '../../../electron/gateway/memberApi.ts';
 import type { ModelShape } from '../../../electron/planner/modelShape.ts';
 import { knownModel } from './knownModels.ts';
 
@@ -7,8 +8,10 @@ export type ModelChoice =
   | { kind: 'known'; id: string }
   /** Layers that are all alike, by three numbers. */
   | { kind: 'own'; layers: number; hiddenSize: number; weightBytes: number }
-  /** From the library of this member; with its shape, so that others can open it too. */
-  | { kind: 'library'; id: string; shape: ModelShape };
+  /** From the library of this member, by its content id; with its numbers, so that others can open it too. */
+  | { kind: 'library'; id: string; name: string; layers: number; hiddenSize: number; weightBytes: number };
+
+type Numbers = Pick<Extract<ModelChoice, { kind: 'own' }>, 'layers' | 'hiddenSize' | 'weightBytes'>;
 
 const vocabularySize = 128_256;
 /** Keys and values of 8 heads of 128 at f16, as most models of today have. */
@@ -16,21 +19,20 @@ const kvBytesPerToken = 2 * 8 * 128 * 2;
 
 /** The shape that the planner wants. Null for a known model that this version does not know. */
 export function shapeOf(choice: ModelChoice): ModelShape | null {
-  if (choice.kind === 'library') return choice.shape;
-  return choice.kind === 'known' ? (knownModel(choice.id)?.shape ?? null) : ownShape(choice);
+  return choice.kind === 'known' ? (knownModel(choice.id)?.shape ?? null) : equalShape(choice, modelName(choice));
 }
 
 export function modelName(choice: ModelChoice): string {
   if (choice.kind === 'known') return knownModel(choice.id)?.shape.name ?? choice.id;
-  return choice.kind === 'own' ? 'A model of your own' : choice.shape.name;
+  return choice.kind === 'own' ? 'A model of your own' : choice.name;
 }
 
 /** Equal layers; embedding and head take what they would at the same bits per weight, a tenth of the file at most. */
-function ownShape({ layers, hiddenSize, weightBytes }: Extract<ModelChoice, { kind: 'own' }>): ModelShape {
+function equalShape({ layers, hiddenSize, weightBytes }: Numbers, name: string): ModelShape {
   const tableBytes = Math.floor(Math.min(vocabularySize * hiddenSize * 0.6, weightBytes / 20));
   const layerBytes = Math.max(1, Math.floor((weightBytes - 2 * tableBytes) / layers));
   return {
-    name: 'A model of your own',
+    name,
     architecture: 'llama',
     hiddenSize,
     vocabularySize,
@@ -43,4 +45,13 @@ function ownShape({ layers, hiddenSize, weightBytes }: Extract<ModelChoice, { ki
     unsplittableReason: null,
     attentionHeads: Math.max(1, Math.round(hiddenSize / 128)),
   };
+}
+
+/**
+ * A model of the library, as its header's numbers tell: layers that are all alike, and of a transformer's weights about
+ * 12 x hidden size squared in each.
+ */
+export function libraryChoice({ id, name, layers, parameters, bytes }: LibraryModel): ModelChoice {
+  const hiddenSize = Math.max(64, Math.round(Math.sqrt(parameters / (12 * Math.max(1, layers))) / 64) * 64);
+  return { kind: 'library', id, name, layers, hiddenSize, weightBytes: Math.max(1e6, bytes) };
 }

@@ -31,42 +31,16 @@ const link = z.strictObject({
   reachability: z.enum(reachabilities).optional(),
 });
 
-const layer = z.strictObject({
-  weightBytes: bytes,
-  kvBytesPerToken: bytes,
-  slidingWindow: z.int().positive().nullable(),
-  expertBytes: bytes.optional(),
-  stateBytesPerSlot: bytes.optional(),
-});
-
-const shape = z.strictObject({
-  name,
-  architecture: name,
-  hiddenSize: count(1e6),
-  vocabularySize: count(1e8),
-  contextLength: z.int().min(0).max(1e9),
-  layers: z.array(layer).min(1).max(2000),
-  embeddingBytes: bytes,
-  outputBytes: bytes,
-  sharedBytes: bytes,
-  tiedBytes: bytes.optional(),
-  cutPoints: z.array(z.int().positive()).max(2000),
-  unsplittableReason: z.string().max(1000).nullable(),
-  attentionHeads: count(1e6).optional(),
-  feedForwardSize: count(1e8).optional(),
-  parameters: z.number().positive().optional(),
-  experts: z.strictObject({ count: count(1e5), usedPerToken: count(1e5) }).nullish(),
-});
+const numbers = {
+  layers: count(512),
+  hiddenSize: count(65_536),
+  weightBytes: z.number().min(1e6).max(9e15),
+};
 
 const model = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('known'), id: name }),
-  z.strictObject({
-    kind: z.literal('own'),
-    layers: count(512),
-    hiddenSize: count(65_536),
-    weightBytes: z.number().min(1e6).max(9e15),
-  }),
-  z.strictObject({ kind: z.literal('library'), id: name, shape }),
+  z.strictObject({ kind: z.literal('own'), ...numbers }),
+  z.strictObject({ kind: z.literal('library'), id: name, name, ...numbers }),
 ]);
 
 const position = z.strictObject({ x: z.number().min(-1e6).max(1e6), y: z.number().min(-1e6).max(1e6) });

@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest';
-import { knownModels } from './knownModels.ts';
 import { exampleScenario, imaginedMember, type Scenario } from './scenario.ts';
 import { readShared, scenarioFragment, scenarioText } from './sharedScenario.ts';
 
 const { question } = exampleScenario();
-const [known] = knownModels;
-if (known === undefined) throw new Error('There are no known models.');
 
 const scenarios: Record<string, Scenario> = {
   example: { question, positions: { m1: { x: -10.5, y: 4 } } },
@@ -15,7 +12,10 @@ const scenarios: Record<string, Scenario> = {
     positions: {},
   },
   'a model of the library': {
-    question: { ...question, model: { kind: 'library', id: 'abc', shape: known.shape } },
+    question: {
+      ...question,
+      model: { kind: 'library', id: 'abc', name: 'n', layers: 2, hiddenSize: 64, weightBytes: 1e9 },
+    },
     positions: {},
   },
 };

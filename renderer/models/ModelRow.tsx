@@ -1,0 +1,77 @@
+import type { LibraryModel, ServingPipeline } from '../../electron/gateway/memberApi.ts';
+import { formatBytes } from '../../electron/planner/formatBytes.ts';
+import { Life } from '../serving/Life.tsx';
+import type { FitView } from './fitOfModel.ts';
+
+interface ModelRowProps {
+  model: LibraryModel;
+  fit: FitView | null;
+  pipelines: readonly ServingPipeline[];
+  onServe: () => void;
+  onPlan: () => void;
+  onStop: () => void;
+  onRemove: () => void;
+}
+
+/** A model on this machine's disk: what it is, whether it fits, and what one can do with it. */
+export function ModelRow({ model, fit, pipelines, onServe, onPlan, onStop, onRemove }: ModelRowProps) {
+  const { name, title, parameters, quantisation, bytes, layers, state, problem } = model;
+  const up = pipelines.filter((pipeline) => !['stopped', 'failed'].includes(pipeline.state));
+  return (
+    <li className="card model-row" aria-label={name}>
+      <div className="model-facts">
+        <p className="model-name" title={title}>
+          {name}
+        </p>
+        <p className="quiet small number">
+          {[formatCount(parameters), quantisation, formatBytes(bytes), `${layers} layers`].join(' · ')}
+        </p>
+        <p className="row">
+          {state !== 'ready' && (
+            <span className="badge" data-tone="problem">
+              {state}
+            </span>
+          )}
+          {fit !== null && state === 'ready' && (
+            <span className="badge" data-tone={fit.tone}>
+              {fit.text}
+            </span>
+          )}
+        </p>
+        {problem !== null && (
+          <p className="notice small" data-tone="problem">
+            {problem}
+          </p>
+        )}
+      </div>
+      <div className="row model-actions">
+        <button type="button" className="quiet-button" onClick={onPlan}>
+          Plan
+        </button>
+        {up.length === 0 ? (
+          <>
+            <button type="button" className="quiet-button danger" onClick={onRemove}>
+              Delete
+            </button>
+            <button type="button" className="button" disabled={state !== 'ready'} onClick={onServe}>
+              Serve
+            </button>
+          </>
+        ) : (
+          <button type="button" className="quiet-button" onClick={onStop}>
+            Stop
+          </button>
+        )}
+      </div>
+      {pipelines.map((pipeline) => (
+        <Life key={pipeline.id} pipeline={pipeline} />
+      ))}
+    </li>
+  );
+}
+
+/** `70.6 B` weights. */
+function formatCount(parameters: number): string {
+  if (parameters >= 1e9) return `${(parameters / 1e9).toFixed(1)} B weights`;
+  return `${(parameters / 1e6).toFixed(1)} M weights`;
+}

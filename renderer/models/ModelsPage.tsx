@@ -1,0 +1,103 @@
+import { useMemo, useState } from 'react';
+import type { LibraryModel, ServingPipeline } from '../../electron/gateway/memberApi.ts';
+import { Empty } from '../controls/Empty.tsx';
+import { lineOf } from '../controls/lineOf.ts';
+import { callMember, useMember } from '../member/memberStore.ts';
+import { ask } from '../planner/playgroundStore.ts';
+import { libraryChoice } from '../planner/scenario/modelChoice.ts';
+import { roomOfPool } from '../planner/scenario/roomOfPool.ts';
+import { Page } from '../shell/Page.tsx';
+import { goTo } from '../shell/route.ts';
+import { Added } from './Added.tsx';
+import { Catalogue } from './Catalogue.tsx';
+import { Downloads } from './Downloads.tsx';
+import { fitOfModel } from './fitOfModel.ts';
+import { type ModelDialog, ModelDialogs } from './ModelDialogs.tsx';
+import { ModelRow } from './ModelRow.tsx';
+import './Models.css';
+import '../serving/Serving.css';
+
+/** The models of this machine: take them in, see what fits, serve and stop them. */
+export function ModelsPage() {
+  const library = useMember((store) => store.library);
+  const pool = useMember((store) => store.pool);
+  const pipelines = useMember((store) => store.member?.pipelines ?? none);
+  const [dialog, setDialog] = useState<ModelDialog | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const roomKey = JSON.stringify(
+    pool?.members.map(({ id, shareBytes, state, paused }) => [id, shareBytes, state, paused]),
+  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: heartbeats change the pool; what fits depends on these alone
+  const room = useMemo(() => roomOfPool(pool?.members ?? []), [roomKey]);
+  const perform = (work: Promise<unknown>) => {
+    setProblem(null);
+    work.catch((cause: unknown) => setProblem(lineOf(cause)));
+  };
+  const pull = (reference: string) => perform(callMember('pullModel', { reference }));
+  return (
+    <Page
+      title="Models"
+      actions={
+        <>
+          <button type="button" className="quiet-button" onClick={() => setDialog({ kind: 'import' })}>
+            Add from disk
+          </button>
+          <button type="button" className="quiet-button" onClick={() => setDialog({ kind: 'pull' })}>
+            Download
+          </button>
+        </>
+      }
+    >
+      {problem !== null && (
+        <p className="notice" data-tone="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <Added />
+      {library !== null && (
+        <Downloads
+          downloads={library.downloads}
+          onStop={(download, discard) => perform(callMember('stopPull', { download, discard }))}
+          onResume={pull}
+        />
+      )}
+      {library?.models.length === 0 && (
+        <section className="card" aria-label="No models yet">
+          <Empty icon="models" title="No model on this machine yet">
+            <p>Drop a GGUF anywhere on this window, or download one from the list below.</p>
+          </Empty>
+        </section>
+      )}
+      <ul className="models">
+        {library?.models.map((model) => (
+          <ModelRow
+            key={model.id}
+            model={model}
+            fit={fitOfModel(libraryChoice(model), room)}
+            pipelines={pipelinesOf(model, pipelines)}
+            onServe={() => perform(callMember('serve', { model: model.id }))}
+            onPlan={() => {
+              ask({ model: libraryChoice(model), ...(room.members.length > 0 && room) });
+              goTo('planner');
+            }}
+            onStop={() => setDialog({ kind: 'stop', model: servedName(model, pipelines) })}
+            onRemove={() => setDialog({ kind: 'remove', model })}
+          />
+        ))}
+      </ul>
+      <Catalogue room={roomKey ?? ''} onPull={pull} />
+      {dialog !== null && <ModelDialogs dialog={dialog} onClose={() => setDialog(null)} />}
+    </Page>
+  );
+}
+
+const none: ServingPipeline[] = [];
+
+/** While it is being planned a pipeline is called as it was asked for, by id here. */
+function pipelinesOf({ id, name }: LibraryModel, pipelines: readonly ServingPipeline[]): ServingPipeline[] {
+  return pipelines.filter(({ modelId, aliases }) => modelId === id || modelId === name || aliases.includes(name));
+}
+
+function servedName(model: LibraryModel, pipelines: readonly ServingPipeline[]): string {
+  return pipelinesOf(model, pipelines)[0]?.modelId ?? model.name;
+}

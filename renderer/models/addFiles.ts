@@ -1,0 +1,42 @@
+import { callMember } from '../member/memberStore.ts';
+
+/** Something that was dropped and is being taken in. */
+export interface AddedFile {
+  name: string;
+  /** Bytes that were copied, of all. */
+  bytes: number;
+  totalBytes: number;
+  state: 'waiting' | 'copying' | 'done' | 'failed' | 'stopped';
+  /** One plain line where it has failed. */
+  problem: string | null;
+}
+
+/**
+ * Takes one file in. The app knows where it lies and imports it there; a browser does not tell, so it is copied into the
+ * folder of models first. Rejects with one plain line.
+ */
+export async function addFile(file: File, onCopied: (bytes: number) => void, signal: AbortSignal): Promise<void> {
+  const path = window.roomful?.pathOf(file) ?? (await upload(file, onCopied, signal));
+  if (path === '') throw new Error(`${file.name} lies on no disk of this machine.`);
+  await callMember('importModel', { path });
+}
+
+/** With XMLHttpRequest, for fetch does not tell how far an upload is. */
+function upload(file: File, onCopied: (bytes: number) => void, signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('PUT', `/window/files/${encodeURIComponent(file.name)}`);
+    request.setRequestHeader('content-type', 'application/octet-stream');
+    request.responseType = 'json';
+    request.upload.addEventListener('progress', ({ loaded }) => onCopied(loaded));
+    request.addEventListener('load', () => {
+      const answer: { path?: string; error?: { message?: string } } | null = request.response;
+      if (request.status === 200 && answer?.path !== undefined) resolve(answer.path);
+      else reject(new Error(answer?.error?.message ?? `The member answered with status ${request.status}.`));
+    });
+    request.addEventListener('error', () => reject(new Error('The connection to the member was lost; drop it again.')));
+    request.addEventListener('abort', () => reject(new Error('Stopped.')));
+    signal.addEventListener('abort', () => request.abort());
+    request.send(file);
+  });
+}

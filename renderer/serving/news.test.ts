@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import type { MemberState, PoolMemberDetail, PoolState, ServingPipeline } from '../../electron/gateway/memberApi.ts';
+import { pipelineNews, poolNews } from './news.ts';
+
+const pipeline = (changes: Partial<ServingPipeline> = {}): ServingPipeline => ({
+  id: 'p',
+  modelId: 'demo',
+  aliases: [],
+  state: 'serving',
+  fraction: 1,
+  reason: null,
+  driver: { id: 'a', name: 'desk' },
+  contextLength: 4096,
+  placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 1 }],
+  hops: 0,
+  lastTokensPerSecond: null,
+  ...changes,
+});
+const state = (...pipelines: ServingPipeline[]): MemberState => ({
+  self: { id: 'a', name: 'desk' },
+  pipelines,
+  endpoint: '',
+});
+const member = (id: string, changes: Partial<PoolMemberDetail> = {}): PoolMemberDetail => ({
+  id,
+  name: id,
+  state: 'alive',
+  self: id === 'a',
+  address: null,
+  shareBytes: 1,
+  devices: [],
+  build: null,
+  reject: null,
+  admin: false,
+  leads: false,
+  pinned: false,
+  paused: [],
+  link: null,
+  ...changes,
+});
+const pool = (...members: PoolMemberDetail[]): PoolState => ({
+  status: {
+    self: { id: 'a', name: 'a' },
+    pool: { id: 'pool', name: 'Room' },
+    coordinator: null,
+    epoch: null,
+    members,
+    pipelines: [],
+  },
+  members,
+});
+const texts = (lines: readonly { text: string }[]) => lines.map(({ text }) => text);
+
+test('every step of a pipeline is told once, with the reason where it ended', () => {
+  const steps = (['planning', 'loading', 'warming', 'serving'] as const).map((each) =>
+    state(pipeline({ state: each })),
+  );
+  const told = steps.slice(1).flatMap((after, index) => pipelineNews(steps[index] ?? state(), after));
+  expect(texts(told)).toEqual(['desk load demo.', 'A first token travels through demo.', 'demo serves on desk.']);
+  const failed = state(pipeline({ state: 'failed', reason: 'lap was lost.' }));
+  expect(pipelineNews(state(pipeline()), failed)).toEqual([{ text: 'demo has ended: lap was lost.', tone: 'problem' }]);
+  expect(pipelineNews(failed, state())).toEqual([]);
+  expect(texts(pipelineNews(state(pipeline()), state()))).toEqual(['demo does not serve any more.']);
+});
+
+test('a new rate is no news', () => {
+  expect(pipelineNews(state(pipeline()), state(pipeline({ lastTokensPerSecond: 5 })))).toEqual([]);
+});
+
+test('members come, get lost, return, pause and lead', () => {
+  const before = pool(member('a', { leads: true }), member('b'), member('c'), member('d', { paused: ['heat'] }));
+  const after = pool(
+    member('a'),
+    member('b', { state: 'lost' }),
+    member('c', { paused: ['owner'], leads: true }),
+    member('d'),
+    member('e'),
+  );
+  expect(texts(poolNews(before, after))).toEqual([
+    'b is lost: nothing was heard of it for three seconds.',
+    'c pauses its sharing.',
+    'd shares again.',
+    'e has joined.',
+    'c leads the pool now.',
+  ]);
+  expect(texts(poolNews(pool(member('b', { state: 'suspect' })), pool(member('b'))))).toEqual(['b is back.']);
+});
