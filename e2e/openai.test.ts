@@ -1,22 +1,24 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { casesInScope, expectCase } from '../electron/gateway/testing/openaiCases.ts';
+import { casesInScope, expectCase, firstTokenOfPlain } from '../electron/gateway/testing/openaiCases.ts';
 import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
 import { TestRoom } from './testing/testRoom.ts';
 
 let room: TestRoom;
 let model: string;
+let firstToken: number;
 
 beforeAll(async () => {
   room = await TestRoom.forModel(demoModelPath, 3);
   const serving = await room.serve({ modelPath: demoModelPath });
   expect(serving.placement).toHaveLength(3);
   model = serving.id;
+  firstToken = await firstTokenOfPlain(serving);
 }, 180_000);
 afterAll(() => room.close());
 
 describe('the cases of e2e/cases/openai, answered by three members', () => {
-  for (const one of casesInScope) it(one.name, () => expectCase({ port: room.port, model }, one));
+  for (const one of casesInScope) it(one.name, () => expectCase({ port: room.port, model, firstToken }, one));
 });
 
 describe('the official client', () => {

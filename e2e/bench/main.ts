@@ -5,6 +5,7 @@ import { links } from './links.ts';
 import { planBench } from './plan.ts';
 import { type BenchReport, publish } from './report.ts';
 import { windowBench } from './window.ts';
+import { sampling } from './sampling.ts';
 
 /** `npm run bench -- NAME [--json]`. */
 const benches: Record<string, { about: string; run: () => Promise<BenchReport> }> = {
@@ -14,6 +15,7 @@ const benches: Record<string, { about: string; run: () => Promise<BenchReport> }
   links: { about: 'what two links with TLS add to a step, by frame size', run: links },
   plan: { about: 'ms per plan: 8 members x 80 layers, 200 members x 128 layers', run: planBench },
   window: { about: 'ms of script and layout in Chromium: first paint, the playground', run: windowBench },
+  sampling: { about: 'ms per token of a vocabulary of 128k, by what is asked of the sampler', run: sampling },
 };
 
 const [name, ...flags] = process.argv.slice(2);

@@ -66,7 +66,7 @@ describe('generateText', () => {
     const letter = byteTokens[97] ?? -1;
     const events = await read(saying([letter, end ?? -1, letter]), 10);
     expect(events).toEqual([
-      { kind: 'text', text: 'a' },
+      { kind: 'text', text: 'a', tokens: [] },
       { kind: 'end', reason: 'stop', usage: { promptTokens: 3, completionTokens: 2 } },
     ]);
   });

@@ -1,5 +1,6 @@
 import { StopStrings } from './stopStrings.ts';
 import type { AdmittedRequest, TextEvent } from './textRequest.ts';
+import { TokenDetails } from './tokenDetails.ts';
 import { TokenText } from './tokenText.ts';
 
 /**
@@ -11,19 +12,27 @@ export async function* generateText(admitted: AdmittedRequest, signal: AbortSign
   const { model } = request;
   const tokenText = new TokenText(model.pieces);
   const stops = new StopStrings(request.stop);
+  const details = new TokenDetails(model.pieces);
   const sampling = { ...request.sampling, seed, choice: 0 };
   let completionTokens = 0;
   let ended = false;
-  for await (const { id } of model.generate({ promptTokens, maxTokens, sampling }, signal)) {
+  let decoded = 0;
+  let shown = 0;
+  for await (const token of model.generate({ promptTokens, maxTokens, sampling }, signal)) {
     completionTokens += 1;
-    ended = model.endTokens.has(id);
+    ended = model.endTokens.has(token.id);
     if (ended) break;
-    const text = stops.push(tokenText.push(id));
-    if (text !== '') yield { kind: 'text', text };
+    details.push(token, decoded);
+    const piece = tokenText.push(token.id);
+    decoded += piece.length;
+    const text = stops.push(piece);
+    shown += text.length;
+    if (text !== '') yield { kind: 'text', text, tokens: details.take(shown) };
     if (stops.stopped) break;
   }
-  const rest = stops.flush();
-  if (rest !== '') yield { kind: 'text', text: rest };
+  const text = stops.flush();
+  const tokens = stops.stopped ? [] : details.takeAll();
+  if (text !== '' || tokens.length > 0) yield { kind: 'text', text, tokens };
   const reason = ended || stops.stopped ? 'stop' : 'length';
   yield { kind: 'end', reason, usage: { promptTokens: promptTokens.length, completionTokens } };
 }

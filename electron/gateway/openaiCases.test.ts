@@ -1,14 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_MODEL_ID, demoGateway } from './testing/demoGateway.ts';
-import { at, casesInScope, expectCase, notYetInScope, openAiCase, sendCase } from './testing/openaiCases.ts';
+import {
+  at,
+  casesInScope,
+  expectCase,
+  firstTokenOfPlain,
+  notYetInScope,
+  openAiCase,
+  sendCase,
+} from './testing/openaiCases.ts';
 
 describe('the cases of e2e/cases/openai', () => {
   let gateway: Awaited<ReturnType<typeof demoGateway>>;
+  let firstToken: number;
   beforeAll(async () => {
     gateway = await demoGateway();
+    firstToken = await firstTokenOfPlain(gateway.model);
   });
   afterAll(() => gateway.close());
-  const target = () => ({ port: gateway.port, model: DEMO_MODEL_ID });
+  const target = () => ({ port: gateway.port, model: DEMO_MODEL_ID, firstToken });
 
   for (const one of casesInScope) it(one.name, () => expectCase(target(), one));
 

@@ -27,5 +27,18 @@ export interface TextUsage {
   completionTokens: number;
 }
 
-/** What a generation yields: text in order, then one end. */
-export type TextEvent = { kind: 'text'; text: string } | { kind: 'end'; reason: 'stop' | 'length'; usage: TextUsage };
+/** A token by its bytes, none for a control token, and the natural logarithm of its probability. */
+export interface TextLogprob {
+  bytes: Uint8Array;
+  logprob: number;
+}
+
+/** A token of the answer, with the most probable tokens of its place. */
+export interface TextToken extends TextLogprob {
+  top: TextLogprob[];
+}
+
+/** What a generation yields: text in order, then one end. `tokens`, where asked for, are those that begin in the text. */
+export type TextEvent =
+  | { kind: 'text'; text: string; tokens: TextToken[] }
+  | { kind: 'end'; reason: 'stop' | 'length'; usage: TextUsage };

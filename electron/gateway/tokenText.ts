@@ -1,4 +1,5 @@
 import type { TokenPieces } from '../pipeline/servedModel.ts';
+import { tokenBytes } from './tokenBytes.ts';
 
 /**
  * Turns tokens into text. A character whose UTF-8 bytes are split across tokens comes whole with its last byte; bytes
@@ -15,10 +16,6 @@ export class TokenText {
 
   /** The text that `token` completes; empty for a control token and while a character is incomplete. */
   push(token: number): string {
-    const { bytes, offsets } = this.#pieces;
-    const start = offsets[token];
-    const end = offsets[token + 1];
-    if (start === undefined || end === undefined) throw new RangeError(`Token ${token} is not in the vocabulary.`);
-    return this.#decoder.decode(bytes.subarray(start, end), { stream: true });
+    return this.#decoder.decode(tokenBytes(this.#pieces, token), { stream: true });
   }
 }

@@ -27,6 +27,8 @@ test('a tokenizer outlives the process that it was opened in', async () => {
   expect(lost[0]?.kind).toBe('HostCrashed');
   expect((await keeper.current()).pid).not.toBe(pid);
   expect([...(await vocabulary.tokenize('What is a hop?', options))]).toEqual(before);
+  expect(await vocabulary.grammarProblem('root ::= "a"')).toBeNull();
+  expect(await vocabulary.grammarProblem('start ::= "a"')).toMatch(/root/);
   await vocabulary.close();
 });
 

@@ -92,6 +92,11 @@ export interface NativeRun {
    * left out.
    */
   drafts?: number;
+  /**
+   * Computes every row by itself, as plain decoding does. Together they take little longer than one, but some kernels
+   * (weights of F32, F16 or Q8_0 on a CPU, most on a GPU) round them differently.
+   */
+  rowByRow?: boolean;
 }
 
 export type ActivationFormat = 'f16' | 'f32';

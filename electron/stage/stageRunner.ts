@@ -147,7 +147,7 @@ export class StageRunner {
     const output = this.#givesRows ? Buffer.allocUnsafe(rows * native.embeddingLength * 4) : null;
     const format = frame.format === ACTIVATION_FORMAT_F16 ? 'f16' : 'f32';
     const result = await native.decode({
-      runs: runs.map((run) => this.#nativeRun(run)),
+      runs: runs.map((run) => this.#nativeRun(run, frame.exact)),
       input: this.#takesRows ? { format, bytes: activations } : null,
       output,
       outputFormat: frame.exact ? 'f32' : 'f16',
@@ -155,7 +155,7 @@ export class StageRunner {
     return { result, output };
   }
 
-  #nativeRun(run: Run): NativeRun {
+  #nativeRun(run: Run, exact: boolean): NativeRun {
     const { slot, start, tokens, truncateTo } = run;
     const sampling = this.#samplingOf(run);
     return {
@@ -165,6 +165,7 @@ export class StageRunner {
       truncateTo: truncateTo ?? null,
       sampling,
       drafts: sampling === null ? 0 : Math.min(run.drafts, tokens.length),
+      rowByRow: exact && run.drafts > 0,
     };
   }
 

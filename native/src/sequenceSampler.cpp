@@ -11,6 +11,7 @@ namespace roomful {
 namespace {
 
 constexpr uint64_t kSecondDraw = uint64_t{1} << 32;
+constexpr size_t kAskedFirst = 256;
 
 bool moreProbable(const llama_token_data& a, const llama_token_data& b) {
   return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
@@ -173,20 +174,18 @@ void SequenceSampler::prepare(std::span<const float> logits, std::vector<llama_t
   apply(answer_, all);
 }
 
-/** A grammar takes tens of ms for a whole vocabulary, and mostly one of the most probable tokens is allowed. */
+/** The most probable tokens are asked about first: a grammar takes tens of ms for a whole vocabulary. */
 Outcome<int32_t> SequenceSampler::highestAllowed(SamplerRoom& room) const {
   auto& all = room.prepared;
-  for (size_t sorted = 0; sorted < all.size();) {
-    const size_t next = std::min(all.size(), std::max<size_t>(64, sorted * 8));
-    const auto at = [&](size_t index) { return all.begin() + static_cast<std::ptrdiff_t>(index); };
-    std::partial_sort(at(sorted), at(next), all.end(), moreProbable);
-    room.candidates.assign(at(sorted), at(next));
+  const auto best = all.begin() + static_cast<std::ptrdiff_t>(std::min(kAskedFirst, all.size()));
+  std::partial_sort(all.begin(), best, all.end(), moreProbable);
+  for (const auto& [from, to] : {std::pair(all.begin(), best), std::pair(best, all.end())}) {
+    room.candidates.assign(from, to);
     llama_token_data_array array{room.candidates.data(), room.candidates.size(), -1, false};
     api_->llama_sampler_apply(grammar_.get(), &array);
-    for (const llama_token_data& entry : room.candidates) {
-      if (std::isfinite(entry.logit)) return entry.id;
-    }
-    sorted = next;
+    std::erase_if(room.candidates, [](const llama_token_data& entry) { return !std::isfinite(entry.logit); });
+    const auto highest = std::min_element(room.candidates.begin(), room.candidates.end(), moreProbable);
+    if (highest != room.candidates.end()) return highest->id;
   }
   return noToken();
 }

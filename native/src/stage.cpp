@@ -271,6 +271,12 @@ Status Stage::decodeRuns(const Step& step, StepResult& result) {
       result.dropped++;
       continue;
     }
+    if (const Run& run = left.front(); run.rowByRow && run.tokens.size() > 1) {
+      if (Status decoded = decodeRowByRow(step, run, row, result); !decoded.ok()) return decoded;
+      row += run.tokens.size();
+      left = left.subspan(1);
+      continue;
+    }
     size_t together = runsTogether(left);
     for (size_t i = 1; i < together; i++) {
       if (isStale(left[i])) together = i;
@@ -348,22 +354,41 @@ Status Stage::sampleRun(const Run& run, size_t firstRow, StepResult& result) {
   slot.tokens.insert(slot.tokens.end(), run.tokens.begin(),
                      run.sampling ? run.tokens.begin() + static_cast<std::ptrdiff_t>(sure) : run.tokens.end());
   if (!run.sampling) return Nothing{};
-  for (size_t at = sure;; at++) {
-    Outcome<SampledToken> sampled =
-        contained(FailureCode::DecodeFailed, [&] { return sampleNext(slot, run, firstRow + at - 1); });
-    if (!sampled.ok()) {
-      result.failures.push_back({run.slot, sampled.failure().message});
-      break;
-    }
-    const int32_t token = sampled.value().token;
-    result.sampled.push_back(std::move(sampled.value()));
-    if (at == run.tokens.size() || token != run.tokens[at]) {
-      slot.next = token;
-      break;
-    }
-    slot.tokens.push_back(token);
-  }
+  for (size_t at = sure; sampleRow(slot, run, at, firstRow + at - 1, result); at++) slot.tokens.push_back(run.tokens[at]);
   return removeFrom(run.slot, static_cast<int32_t>(slot.tokens.size()));
+}
+
+/** Samples the token for place `at` of a run, from a row of the batch; true where it is the draft that stands there. */
+bool Stage::sampleRow(SlotState& slot, const Run& run, size_t at, size_t row, StepResult& result) {
+  Outcome<SampledToken> sampled = contained(FailureCode::DecodeFailed, [&] { return sampleNext(slot, run, row); });
+  if (!sampled.ok()) {
+    result.failures.push_back({run.slot, sampled.failure().message});
+    return false;
+  }
+  const int32_t token = sampled.value().token;
+  result.sampled.push_back(std::move(sampled.value()));
+  if (at < run.tokens.size() && token == run.tokens[at]) return true;
+  slot.next = token;
+  return false;
+}
+
+/** A matrix product rounds one row and several of them differently, so this gives the bits of plain decoding. */
+Status Stage::decodeRowByRow(const Step& step, const Run& run, size_t firstRow, StepResult& result) {
+  const bool samples = samplesTokens(options_.role);
+  for (size_t at = 0; at < run.tokens.size(); at++) {
+    const bool isSampled = run.sampling && at >= run.firstSampled();
+    Run single{run.slot, run.start + static_cast<int32_t>(at), {run.tokens[at]}, std::nullopt, std::nullopt};
+    if (isSampled) single.sampling = run.sampling;
+    batch_->fill({&single, 1}, !samples);
+    if (Status prepared = prepareInput(step, firstRow + at); !prepared.ok()) return prepared;
+    if (Status computed = compute(); !computed.ok()) return computed;
+    if (!samples) continue;
+    SlotState& slot = slots_[static_cast<size_t>(run.slot)];
+    slot.tokens.push_back(run.tokens[at]);
+    slot.next.reset();
+    if (isSampled && !sampleRow(slot, run, at + 1, 0, result)) break;
+  }
+  return Nothing{};
 }
 
 Outcome<SampledToken> Stage::sampleNext(SlotState& slot, const Run& run, size_t row) {

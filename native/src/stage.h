@@ -87,6 +87,8 @@ class Stage {
   Status compute();
   Status giveOutput(const Step& step, StepResult& result);
   Status sample(std::span<const Run> runs, StepResult& result);
+  Status decodeRowByRow(const Step& step, const Run& run, size_t firstRow, StepResult& result);
+  bool sampleRow(SlotState& slot, const Run& run, size_t at, size_t row, StepResult& result);
   Status sampleRun(const Run& run, size_t firstRow, StepResult& result);
   Outcome<SampledToken> sampleNext(SlotState& slot, const Run& run, size_t row);
   Status openVocabulary();

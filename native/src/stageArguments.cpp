@@ -85,6 +85,7 @@ Run readRun(ArgumentReader& reader, const StepLimits& limits) {
   if (!reader.isNull("drafts")) {
     run.drafts = static_cast<size_t>(reader.integer("drafts", 0, static_cast<int64_t>(run.tokens.size())));
   }
+  if (!reader.isNull("rowByRow")) run.rowByRow = reader.boolean("rowByRow");
   if (run.drafts > 0 && !run.sampling) reader.reject("has drafts, but asks for no token to check them with");
   return run;
 }

@@ -54,6 +54,8 @@ struct Run {
   std::optional<Sampling> sampling;
   /** How many of the last tokens are drafts. */
   size_t drafts = 0;
+  /** Computes every row by itself. */
+  bool rowByRow = false;
 
   /** Whether even the first token is a draft, and so depends on what was sampled before. */
   bool continuesDrafts() const { return !tokens.empty() && drafts == tokens.size(); }

@@ -1,4 +1,4 @@
-import type { TextEvent, TextUsage } from '../textRequest.ts';
+import type { TextEvent, TextLogprob, TextToken, TextUsage } from '../textRequest.ts';
 
 /** What all parts of one answer have in common. */
 export interface AnswerHead {
@@ -14,10 +14,30 @@ interface ChatDelta {
   content?: string;
 }
 
+interface ChatLogprob {
+  token: string;
+  logprob: number;
+  /** The token's UTF-8, which alone need not be whole characters; null for a control token. */
+  bytes: number[] | null;
+}
+
+interface ChatLogprobs {
+  content: (ChatLogprob & { top_logprobs: ChatLogprob[] })[];
+  refusal: null;
+}
+
+/** What OpenAI gives for a token that cannot be; JSON has no infinity. */
+const NEVER = -9999;
+
 /** OpenAI's `chat.completion.chunk`. */
 export interface ChatChunk extends AnswerHead {
   object: 'chat.completion.chunk';
-  choices: { index: number; delta: ChatDelta; logprobs: null; finish_reason: 'stop' | 'length' | null }[];
+  choices: {
+    index: number;
+    delta: ChatDelta;
+    logprobs: ChatLogprobs | null;
+    finish_reason: 'stop' | 'length' | null;
+  }[];
   usage?: OpenAiUsage | null;
 }
 
@@ -27,7 +47,7 @@ export interface ChatCompletion extends AnswerHead {
   choices: {
     index: number;
     message: { role: 'assistant'; content: string; refusal: null };
-    logprobs: null;
+    logprobs: ChatLogprobs | null;
     finish_reason: 'stop' | 'length';
   }[];
   usage: OpenAiUsage;
@@ -39,22 +59,24 @@ interface OpenAiUsage {
   total_tokens: number;
 }
 
-/** Chunks of a stream: the role, the text, the finish reason, and usage with empty choices where it was asked for. */
+/**
+ * Chunks of a stream: the role, the text, the finish reason, and usage with empty choices where it was asked for.
+ */
 export async function* chatChunks(
   head: AnswerHead,
   events: AsyncIterable<TextEvent>,
-  includeUsage: boolean,
+  { includeUsage, logprobs }: { includeUsage: boolean; logprobs: boolean },
 ): AsyncGenerator<ChatChunk> {
-  const chunk = (delta: ChatDelta, finish: 'stop' | 'length' | null): ChatChunk => ({
+  const chunk = (delta: ChatDelta, finish: 'stop' | 'length' | null, tokens?: TextToken[]): ChatChunk => ({
     ...head,
     object: 'chat.completion.chunk',
-    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+    choices: [{ index: 0, delta, logprobs: logprobs && tokens ? chatLogprobs(tokens) : null, finish_reason: finish }],
     ...(includeUsage ? { usage: null } : {}),
   });
   yield chunk({ role: 'assistant', content: '' }, null);
   for await (const event of events) {
     if (event.kind === 'text') {
-      yield chunk({ content: event.text }, null);
+      yield chunk({ content: event.text }, null, event.tokens);
       continue;
     }
     yield chunk({}, event.reason);
@@ -63,11 +85,17 @@ export async function* chatChunks(
 }
 
 /** The whole answer at once. */
-export async function chatCompletion(head: AnswerHead, events: AsyncIterable<TextEvent>): Promise<ChatCompletion> {
+export async function chatCompletion(
+  head: AnswerHead,
+  events: AsyncIterable<TextEvent>,
+  { logprobs }: { logprobs: boolean },
+): Promise<ChatCompletion> {
   const texts: string[] = [];
+  const tokens: TextToken[] = [];
   for await (const event of events) {
     if (event.kind === 'text') {
       texts.push(event.text);
+      tokens.push(...event.tokens);
       continue;
     }
     return {
@@ -77,7 +105,7 @@ export async function chatCompletion(head: AnswerHead, events: AsyncIterable<Tex
         {
           index: 0,
           message: { role: 'assistant', content: texts.join(''), refusal: null },
-          logprobs: null,
+          logprobs: logprobs ? chatLogprobs(tokens) : null,
           finish_reason: event.reason,
         },
       ],
@@ -85,6 +113,16 @@ export async function chatCompletion(head: AnswerHead, events: AsyncIterable<Tex
     };
   }
   throw new Error('The generation ended without an end event.');
+}
+
+function chatLogprobs(tokens: readonly TextToken[]): ChatLogprobs {
+  const content = tokens.map((token) => ({ ...chatLogprob(token), top_logprobs: token.top.map(chatLogprob) }));
+  return { content, refusal: null };
+}
+
+function chatLogprob({ bytes, logprob }: TextLogprob): ChatLogprob {
+  const token = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  return { token, logprob: Math.max(NEVER, logprob), bytes: bytes.length === 0 ? null : [...bytes] };
 }
 
 function openAiUsage({ promptTokens, completionTokens }: TextUsage): OpenAiUsage {

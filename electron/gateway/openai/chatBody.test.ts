@@ -121,6 +121,27 @@ describe('readChatBody', () => {
       { ...body, stream: true, stream_options: { include_obfuscation: true } },
       'stream_options.include_obfuscation',
     ],
+    ['top_k -2', { ...body, top_k: -2 }, 'top_k'],
+    ['min_p 1.5', { ...body, min_p: 1.5 }, 'min_p'],
+    ['frequency_penalty 3', { ...body, frequency_penalty: 3 }, 'frequency_penalty'],
+    ['repetition_penalty 0', { ...body, repetition_penalty: 0 }, 'repetition_penalty'],
+    ['two penalties of repetition', { ...body, repetition_penalty: 1.1, repeat_penalty: 1.2 }, 'repeat_penalty'],
+    ['a bias of text', { ...body, logit_bias: { hop: 1 } }, 'logit_bias.hop'],
+    ['a bias of 101', { ...body, logit_bias: { 7: 101 } }, 'logit_bias.7'],
+    ['top_logprobs without logprobs', { ...body, top_logprobs: 1 }, 'top_logprobs'],
+    ['top_logprobs 21', { ...body, logprobs: true, top_logprobs: 21 }, 'top_logprobs'],
+    ['a response format of its own', { ...body, response_format: { type: 'xml' } }, 'response_format.type'],
+    [
+      'a schema without a name',
+      { ...body, response_format: { type: 'json_schema', json_schema: {} } },
+      'response_format.json_schema.name',
+    ],
+    [
+      'a pattern in a schema',
+      { ...body, json_schema: { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } } },
+      'json_schema',
+    ],
+    ['two grammars', { ...body, grammar: 'root ::= "a"', response_format: { type: 'json_object' } }, 'grammar'],
     ['a template of its own', { ...body, chat_template: '{{ messages }}' }, 'chat_template'],
   ])('refuses %s by name', (_name, input, param) => {
     const { status, param: named, message } = refusal(input);
@@ -134,22 +155,24 @@ describe('readChatBody', () => {
     ['tools', [{ type: 'function', function: { name: 'now' } }]],
     ['tool_choice', 'required'],
     ['functions', [{}]],
-    ['response_format', { type: 'json_object' }],
-    ['logprobs', true],
-    ['top_logprobs', 0],
-    ['logit_bias', { 1: 5 }],
-    ['frequency_penalty', 0.1],
-    ['presence_penalty', -0.1],
     ['modalities', ['text', 'audio']],
     ['reasoning_effort', 'high'],
     ['store', true],
     ['service_tier', 'flex'],
-    ['top_k', 40],
-    ['min_p', 0.05],
-    ['repeat_penalty', 1.1],
-    ['grammar', 'root ::= "a"'],
+    ['ignore_eos', true],
+    ['guided_regex', 'a+'],
+    ['xtc_probability', 0.5],
   ])('refuses %s, which is not served yet', (field, value) => {
     expect(refusal({ ...body, [field]: value })).toMatchObject({ status: 400, param: field });
+  });
+
+  it('names the keyword of a schema that it cannot keep', () => {
+    const schema = { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } };
+    const { message } = refusal({
+      ...body,
+      response_format: { type: 'json_schema', json_schema: { name: 'a', schema } },
+    });
+    expect(message).toContain('response_format.json_schema.schema.properties.a.pattern');
   });
 
   it('takes the values of such fields that change nothing, hints, and what it does not know', () => {

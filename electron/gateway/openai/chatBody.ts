@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { plainSampling } from '../../pipeline/plainSampling.ts';
 import type { ServedModel } from '../../pipeline/servedModel.ts';
 import { type ChatMessage, renderChat, type TemplateChoice } from '../chatTemplate.ts';
 import { invalidField } from '../gatewayError.ts';
 import { parseBody } from '../parseBody.ts';
 import type { TextRequest } from '../textRequest.ts';
 import { refuseUnservedFields } from './refusedFields.ts';
+import { readSampling, samplingFields } from './samplingBody.ts';
 
 const MAX_STOP_STRINGS = 32;
 const MAX_STOP_LENGTH = 1024; // UTF-16 units
@@ -58,8 +58,7 @@ const chatBody = z.object({
   messages: z.array(message).min(1, 'must hold at least one message'),
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
-  temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
+  ...samplingFields,
   seed: z.int().nullish(),
   stop: z.union([stopString, z.array(stopString).max(MAX_STOP_STRINGS)]).nullish(),
   stream: z.boolean().nullish(),
@@ -102,15 +101,24 @@ export function readChatBody(input: unknown): ChatCall {
     includeUsage: body.stream_options?.include_usage ?? false,
     settings: {
       maxTokens: maxCompletionTokens ?? maxTokens ?? null,
-      sampling: { ...plainSampling, temperature: body.temperature ?? 1, topP: body.top_p ?? 1 },
+      sampling: readSampling(body),
       seed: body.seed == null ? null : unsigned(body.seed),
       stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
     },
   };
 }
 
-/** The chat as its model is to see it. */
+/**
+ * The chat as its model is to see it.
+ *
+ * @throws GatewayError 400 for a bias of a token that the model does not have.
+ */
 export function chatTextRequest(call: ChatCall, model: ServedModel): TextRequest {
+  const tokens = model.pieces.offsets.length - 1;
+  const unknown = call.settings.sampling.logitBias.find(([token]) => token >= tokens);
+  if (unknown !== undefined) {
+    throw invalidField('logit_bias', `logit_bias names token ${unknown[0]}, but ${model.id} has ${tokens} tokens.`);
+  }
   const { prompt, stop } = renderChat(model, call.messages, call.template);
   return { ...call.settings, model, prompt, stop: [...call.settings.stop, ...stop] };
 }

@@ -127,9 +127,64 @@ describe('an answer', () => {
     const other = await listen({ models: servedModels(model) });
     await chat(other, { ...question, temperature: 0.3, top_p: 0.6, seed: 5, max_completion_tokens: 2 });
     await chat(other, { ...question, max_tokens: 2, seed: -1 });
+    const more = { top_k: 7, min_p: 0.1, frequency_penalty: 0.5, presence_penalty: -1, repeat_penalty: 1.25 };
+    await chat(other, { ...question, max_tokens: 1, ...more, logit_bias: { 5: -3 }, logprobs: true, top_logprobs: 4 });
+    expect(seen[2]?.sampling).toMatchObject({
+      ...{ topK: 7, minP: 0.1, frequencyPenalty: 0.5, presencePenalty: -1, repetitionPenalty: 1.25 },
+      ...{ logitBias: [[5, -3]], topLogprobs: 4, grammar: null },
+    });
     expect(seen[0]).toMatchObject({ maxTokens: 2, sampling: { temperature: 0.3, topP: 0.6, seed: 5, choice: 0 } });
     expect(seen[1]).toMatchObject({ sampling: { temperature: 1, topP: 1, seed: Number.MAX_SAFE_INTEGER } });
     await other.app.close();
+  });
+
+  it('has log probabilities as OpenAI words them, token by token, streamed or not', async () => {
+    const asked = { ...question, temperature: 0, logprobs: true, top_logprobs: 2 };
+    const whole = await client.chat.completions.create(asked);
+    const [choice] = whole.choices;
+    const content = choice?.logprobs?.content ?? [];
+    // The end token is no content.
+    expect(content).toHaveLength((whole.usage?.completion_tokens ?? 0) - 1);
+    expect(Buffer.from(content.flatMap(({ bytes }) => bytes ?? [])).toString('utf8')).toBe(choice?.message.content);
+    for (const { token, logprob, top_logprobs: top } of content) {
+      expect(logprob).toBeLessThanOrEqual(0);
+      expect(top).toHaveLength(2);
+      expect(top[0]).toMatchObject({ token, logprob });
+    }
+    const streamed = [];
+    for await (const chunk of await client.chat.completions.create({ ...asked, stream: true })) {
+      const [part] = chunk.choices;
+      const tokens = part?.logprobs?.content ?? [];
+      expect(Buffer.from(tokens.flatMap(({ bytes }) => bytes ?? [])).toString('utf8')).toBe(part?.delta.content ?? '');
+      streamed.push(...tokens);
+    }
+    expect(streamed).toEqual(content);
+    expect(
+      (await client.chat.completions.create({ ...asked, logprobs: false, top_logprobs: null })).choices[0]?.logprobs,
+    ).toBeNull();
+  });
+
+  it('shows no log probabilities of what a stop string cut off', async () => {
+    const messages = [{ role: 'user' as const, content: 'Count to ten.' }];
+    const asked = { model: DEMO_MODEL_ID, messages, temperature: 0, logprobs: true, stop: ['ree, fo'] };
+    const [choice] = (await client.chat.completions.create(asked)).choices;
+    const text = Buffer.from((choice?.logprobs?.content ?? []).flatMap(({ bytes }) => bytes ?? [])).toString('utf8');
+    // A token may begin in the text and end in the stop string.
+    expect(choice?.message.content).toBe('One, two, th');
+    expect(text.startsWith('One, two, th')).toBe(true);
+    expect(text).not.toContain('fo');
+  });
+
+  it('follows a grammar, and refuses one that cannot be read with its reason', async () => {
+    const answer = await chat(gateway, { ...question, grammar: 'root ::= "yes" | "no"', logprobs: true });
+    expect(answer.body.choices[0].message.content).toMatch(/^(yes|no)$/);
+    const bad = await chat(gateway, { ...question, grammar: 'root ::= nobody' });
+    expect(bad).toMatchObject({ status: 400, body: { error: { param: 'grammar', code: 'invalid_grammar' } } });
+    const stream = await chat(gateway, { ...question, grammar: 'root ::= nobody', stream: true });
+    expect(stream.status).toBe(400);
+    const bias = await chat(gateway, { ...question, logit_bias: { 1536: 1 } });
+    expect(bias).toMatchObject({ status: 400, body: { error: { param: 'logit_bias' } } });
+    expect(bias.body.error.message).toMatch(/1536/);
   });
 
   it('of four requests at once is that of each alone', async () => {

@@ -24,9 +24,11 @@ export function chatRoute(app: FastifyInstance, { models, build, keepAliveMs, fa
       model: model.id,
       system_fingerprint: `roomful-${build}`,
     };
+    const logprobs = call.settings.sampling.topLogprobs !== null;
     const events = generateText(admitted, signal);
-    if (!call.stream) return chatCompletion(head, events);
-    const chunks = chatChunks(head, await started(events, failureGraceMs), call.includeUsage);
+    if (!call.stream) return chatCompletion(head, events, { logprobs });
+    const options = { includeUsage: call.includeUsage, logprobs };
+    const chunks = chatChunks(head, await started(events, failureGraceMs), options);
     await sendEvents(reply, chunks, {
       signal,
       keepAliveMs,

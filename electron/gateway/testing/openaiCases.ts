@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { z } from 'zod';
+import { greedySampling } from '../../pipeline/plainSampling.ts';
+import type { ServedModel } from '../../pipeline/servedModel.ts';
 import { type RawAnswer, rawHttp, readEvents } from './rawHttp.ts';
 
 const expectation = z.strictObject({
@@ -12,6 +14,11 @@ const expectation = z.strictObject({
   text_equals: z.string().optional(),
   text_not_contains: z.string().optional(),
   twice_equal: z.literal(true).optional(),
+  text_is_json_or_length: z.literal(true).optional(),
+  text_matches_schema: z.literal(true).optional(),
+  logprobs_count: z.number().optional(),
+  top_count: z.number().optional(),
+  first_token_not: z.literal('$FIRST_TOKEN').optional(),
   stream: z.literal(true).optional(),
   usage_chunks: z.number().optional(),
   ends_with_done: z.literal(true).optional(),
@@ -45,12 +52,8 @@ export function openAiCase(name: string): OpenAiCase {
 
 /** The cases of features that are not served yet, and what is said about them until then. */
 export const notYetInScope: Record<string, { feature: string; status: number; param: string | null }> = {
-  'json-object': { feature: 'response_format json_object', status: 400, param: 'response_format' },
-  'json-schema': { feature: 'response_format json_schema', status: 400, param: 'response_format' },
   'tool-without-parameters': { feature: 'tools', status: 400, param: 'tools' },
   'required-tool': { feature: 'tools and tool_choice', status: 400, param: 'tool_choice' },
-  logprobs: { feature: 'logprobs', status: 400, param: 'logprobs' },
-  'logit-bias-bans-token': { feature: 'logit_bias', status: 400, param: 'logit_bias' },
   'n-two': { feature: 'n above 1', status: 400, param: 'n' },
   'embeddings-base64': { feature: '/v1/embeddings', status: 404, param: null },
   'completions-echo': { feature: '/v1/completions', status: 404, param: null },
@@ -63,6 +66,8 @@ export const casesInScope: readonly OpenAiCase[] = cases.filter(({ name }) => no
 export interface CaseTarget {
   port: number;
   model: string;
+  /** Id of the first token of the answer to `plain`. */
+  firstToken: number;
 }
 
 export function sendCase(
@@ -71,7 +76,11 @@ export function sendCase(
   headers: Record<string, string> = {},
 ): Promise<RawAnswer> {
   const base = `http://127.0.0.1:${target.port}`;
-  const fill = (text: string): string => text.replaceAll('$MODEL', target.model).replaceAll('$BASE', base);
+  const fill = (text: string): string =>
+    text
+      .replaceAll('$MODEL', target.model)
+      .replaceAll('$BASE', base)
+      .replaceAll('$FIRST_TOKEN', String(target.firstToken));
   const body = one.body === null ? null : typeof one.body === 'string' ? one.body : fill(JSON.stringify(one.body));
   const own = Object.entries(one.headers ?? {}).map(([name, value]) => [name, fill(value)]);
   const type = body === null ? {} : { 'content-type': 'application/json' };
@@ -102,6 +111,24 @@ export async function expectCase(target: CaseTarget, one: OpenAiCase): Promise<v
   if (wanted.text_starts !== undefined) expect(text.startsWith(wanted.text_starts), text).toBe(true);
   if (wanted.text_equals !== undefined) expect(text).toBe(wanted.text_equals);
   if (wanted.text_not_contains !== undefined) expect(text).not.toContain(wanted.text_not_contains);
+  if (wanted.text_is_json_or_length && at(body, 'choices.0.finish_reason') !== 'length') {
+    expect(JSON.parse(text)).toBeTypeOf('object');
+  }
+  if (wanted.text_matches_schema) {
+    const sent = z.custom<z.core.JSONSchema.JSONSchema>().parse(at(one.body, 'response_format.json_schema.schema'));
+    const schema = z.fromJSONSchema(sent);
+    expect(schema.safeParse(JSON.parse(text)), text).toMatchObject({ success: true });
+  }
+  if (wanted.logprobs_count !== undefined) {
+    expect(at(body, 'choices.0.logprobs.content')).toHaveLength(wanted.logprobs_count);
+  }
+  for (let index = 0; wanted.top_count !== undefined && index < (wanted.logprobs_count ?? 0); index += 1) {
+    expect(at(body, `choices.0.logprobs.content.${index}.top_logprobs`)).toHaveLength(wanted.top_count);
+  }
+  if (wanted.first_token_not !== undefined) {
+    const plain: unknown = JSON.parse((await sendCase(target, openAiCase('plain'))).text);
+    expect(String(at(plain, 'choices.0.message.content')).startsWith(text), text).toBe(false);
+  }
   if (wanted.no_slash_in !== undefined) expect(at(body, wanted.no_slash_in)).not.toContain('/');
   if (wanted.twice_equal) {
     const again: unknown = JSON.parse((await sendCase(target, one)).text);
@@ -126,4 +153,13 @@ export function at(value: unknown, path: string): unknown {
       (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
       value,
     );
+}
+
+/** The first token that a served model says to the case `plain`, where no template asks for more than ChatML. */
+export async function firstTokenOfPlain(model: ServedModel): Promise<number> {
+  const prompt = '<|im_start|>user\nWhat is a hop?<|im_end|>\n<|im_start|>assistant\n';
+  const promptTokens = await model.tokenize(prompt, { addSpecial: true, parseSpecial: true });
+  const request = { promptTokens, maxTokens: 1, sampling: greedySampling };
+  for await (const { id } of model.generate(request, new AbortController().signal)) return id;
+  throw new Error('The model says nothing.');
 }

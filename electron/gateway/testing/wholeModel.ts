@@ -1,5 +1,11 @@
-import { getLlama, type Llama, type Token } from 'node-llama-cpp';
-import type { GenerateRequest, ServedModel, ServedModels, TokenPieces } from '../../pipeline/servedModel.ts';
+import { openModel } from '../../gguf/openModel.ts';
+import { answerChecked } from '../../pipeline/answerChecked.ts';
+import { Pipeline } from '../../pipeline/pipeline.ts';
+import { PipelineError } from '../../pipeline/pipelineError.ts';
+import type { GenerateRequest, ServedModel, ServedModels } from '../../pipeline/servedModel.ts';
+import { loadAddon } from '../../stage/loadAddon.ts';
+import { StageRunner } from '../../stage/stageRunner.ts';
+import type { StepFrame } from '../../wire/generated/roomful/v1/ring.ts';
 
 export interface WholeModel extends ServedModel {
   /** Generations that hold a slot now. */
@@ -7,78 +13,64 @@ export interface WholeModel extends ServedModel {
   dispose(): Promise<void>;
 }
 
-/** Serves a whole GGUF in this process with node-llama-cpp, one thread; for byte-level BPE vocabularies. */
+const BATCH = 64;
+const EPOCH = { counter: 1, coordinator: 'test' };
+
+/** Serves a whole GGUF in this process, one thread: a pipeline of one stage, without wire and hosts. */
 export async function wholeModel(
   path: string,
   options: { id: string; contextLength: number; slots: number },
 ): Promise<WholeModel> {
-  const llama: Llama = await getLlama({ gpu: false, build: 'never', maxThreads: 1 });
-  const model = await llama.loadModel({ modelPath: path, gpuLayers: 0 });
-  const context = await model.createContext({
-    contextSize: options.contextLength,
-    sequences: options.slots,
-    threads: 1,
-    batchSize: 64,
-  });
-  const { tokenizer } = model.fileInfo.metadata;
-  const tokens = tokenizer.ggml.tokens;
-  const controlTypes = tokenizer.ggml.token_type ?? [];
-  const pieces = bytePieces(tokens, (id) => controlTypes[id] === 3);
-  const endTokens = new Set<number>();
-  for (let id = 0; id < tokens.length; id += 1) if (model.isEogToken(asToken(id))) endTokens.add(id);
+  const { id, contextLength, slots } = options;
+  const { addon } = loadAddon();
+  const { layers, summary } = await openModel(path);
+  const vocabulary = await addon.loadVocabulary(path);
+  const endTokens = new Set(vocabulary.endTokens());
+  const native = await addon.loadStage(
+    {
+      ...{ path, role: 'whole', layers, embedding: null, vocabulary: null, slots, batch: BATCH, threads: 1 },
+      ...{ contextLength: contextLength * slots, gpuLayers: 0, device: null, kvType: 'f16', maxOutputs: slots },
+    },
+    () => undefined,
+  );
+  const frames = new FrameQueue();
+  const config = { id, epoch: EPOCH, stages: 1, slots, sequenceLength: contextLength, chunk: BATCH, exact: true };
+  const limits = { endTokens, queueLimit: 64, stepDeadlineMs: 60_000 };
+  const pipeline = new Pipeline({ ...config, ...limits }, (frame) => frames.push(frame));
+  const send = async (frame: StepFrame): Promise<void> => pipeline.receive(frame);
+  const place = { native, role: 'whole', pipeline: id, epoch: EPOCH, position: 0, slots, batch: BATCH } as const;
+  const runner = new StageRunner({ ...place, send }).run(frames);
   let running = 0;
 
-  async function* generate({ promptTokens, maxTokens, sampling }: GenerateRequest, signal: AbortSignal) {
-    signal.throwIfAborted();
-    const sequence = context.getSequence();
+  async function* generate(request: GenerateRequest, signal: AbortSignal) {
     running += 1;
-    const leave = (): void => {
-      if (sequence.disposed) return;
-      running -= 1;
-      void sequence.dispose();
-    };
-    signal.addEventListener('abort', leave, { once: true });
     try {
-      const { temperature, topP, seed } = sampling;
-      const evaluation = sequence.evaluate(promptTokens.map(asToken), {
-        temperature,
-        topP,
-        topK: 0,
-        seed: seed % 2 ** 32,
-        yieldEogToken: true,
-      });
-      let count = 0;
-      for await (const token of evaluation) {
-        yield { id: token, logprob: null, top: [] };
-        count += 1;
-        if (count === maxTokens || endTokens.has(token)) return;
-      }
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error;
+      const grammarProblem = async (grammar: string) => vocabulary.grammarProblem(grammar);
+      yield* answerChecked(pipeline, { grammarProblem }, request, signal);
     } finally {
-      signal.removeEventListener('abort', leave);
-      leave();
+      running -= 1;
     }
   }
 
   return {
-    id: options.id,
+    id,
     createdAt: 1_700_000_000,
-    contextLength: options.contextLength,
-    chatTemplate: tokenizer.chat_template ?? null,
-    bosText: model.tokens.bosString ?? '',
-    eosText: model.tokens.eosString ?? '',
-    pieces,
+    contextLength,
+    chatTemplate: summary.chatTemplate,
+    bosText: vocabulary.bosText,
+    eosText: vocabulary.eosText,
+    pieces: vocabulary.pieces(),
     endTokens,
-    tokenize: async (text, { addSpecial, parseSpecial }) => {
-      const ids: number[] = model.tokenize(text, parseSpecial);
-      const { bos, shouldPrependBosToken } = model.tokens;
-      return addSpecial && shouldPrependBosToken && bos !== null ? [bos, ...ids] : ids;
-    },
+    tokenize: async (text, special) => [...vocabulary.tokenize(text, special)],
     generate,
     running: () => running,
-    dispose: () => llama.dispose(),
+    async dispose() {
+      pipeline.fail(new PipelineError('Closed', 'The test is over.'));
+      frames.end();
+      await runner;
+      await native.unload();
+      vocabulary.free();
+    },
   };
 }
 
@@ -87,30 +79,32 @@ export function servedModels(...models: ServedModel[]): ServedModels {
   return { list: () => models, find: (id) => models.find((model) => model.id === id) };
 }
 
-function asToken(id: number): Token {
-  return id as Token;
-}
+/** Frames in order for one reader. */
+class FrameQueue implements AsyncIterable<StepFrame> {
+  readonly #frames: StepFrame[] = [];
+  #ended = false;
+  #wake: () => void = () => {};
 
-/** Byte-level BPE writes each byte as one character: printable ones as themselves, the others from U+0100 on. */
-function bytePieces(tokens: readonly string[], isControl: (id: number) => boolean): TokenPieces {
-  const byteOf = new Map<string, number>();
-  let shifted = 0x100;
-  for (let byte = 0; byte < 256; byte += 1) {
-    const printable = (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
-    byteOf.set(String.fromCharCode(printable ? byte : shifted), byte);
-    if (!printable) shifted += 1;
+  push(frame: StepFrame): void {
+    this.#frames.push(frame);
+    this.#wake();
   }
-  const bytes: number[] = [];
-  const offsets = [0];
-  tokens.forEach((token, id) => {
-    if (!isControl(id)) {
-      for (const character of token) {
-        const byte = byteOf.get(character);
-        if (byte === undefined) throw new Error(`Token ${id} is not byte-level: ${token}`);
-        bytes.push(byte);
+
+  end(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<StepFrame> {
+    for (;;) {
+      const frame = this.#frames.shift();
+      if (frame !== undefined) yield frame;
+      else if (this.#ended) return;
+      else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
       }
     }
-    offsets.push(bytes.length);
-  });
-  return { bytes: Uint8Array.from(bytes), offsets: Uint32Array.from(offsets) };
+  }
 }

@@ -105,6 +105,74 @@ const scenarios = {
     assert.throws(() => stage.memory(), { code: 'Unloaded' });
   },
 
+  /** Every sampler, its state as the slot is cut, copied and closed, drafts taken and rejected, and grammars of all kinds. */
+  async sampling() {
+    const vocabulary = await addon.loadVocabulary(modelPath);
+    const grammar = 'root ::= [a-z ]+ "." root | "end"';
+    assert.equal(vocabulary.grammarProblem(grammar), null);
+    assert.match(vocabulary.grammarProblem('rot ::= "a"'), /root/);
+    vocabulary.free();
+    const stage = await load({ maxOutputs: 5 });
+    const sampling = {
+      ...greedy,
+      temperature: 1.2,
+      topK: 50,
+      topP: 0.95,
+      minP: 0.001,
+      repetitionPenalty: 1.2,
+      frequencyPenalty: 0.5,
+      presencePenalty: 0.5,
+      logitBias: { tokens: Int32Array.of(5, 99_999, 7), biases: Float32Array.of(3, 1, -100) },
+      grammar,
+      promptLength: 3,
+      topLogprobs: 5,
+      seed: 9n,
+    };
+    const plain = { input: null, output: null, outputFormat: 'f32' };
+    const send = (run) => stage.decode({ ...plain, runs: [{ slot: 0, truncateTo: null, sampling, ...run }] });
+    for (const how of [sampling, { ...sampling, temperature: 0 }]) {
+      await stage.closeSlot(0);
+      const first = await send({ start: 0, tokens: Int32Array.of(7, 8, 9), sampling: how });
+      const [{ token, top }] = first.sampled;
+      assert.equal(top.length, 5);
+      const tried = await send({ start: 3, tokens: Int32Array.of(token, 1, 2, 3, 4), drafts: 4, sampling: how });
+      assert.ok(tried.sampled.length >= 1);
+      const ahead = await send({ start: 8, tokens: Int32Array.of(1, 2), drafts: 2, sampling: how });
+      assert.deepEqual([ahead.sampled.length, ahead.dropped], [0, 1]);
+      const right = tried.sampled[0].token;
+      const next = await send({ start: 4, tokens: Int32Array.of(right), truncateTo: 4, sampling: how });
+      assert.equal(next.sampled.length, 1);
+      const again = await send({
+        start: 3,
+        tokens: Int32Array.of(token, right),
+        drafts: 1,
+        truncateTo: 3,
+        sampling: how,
+      });
+      assert.deepEqual(
+        again.sampled.map((one) => one.token),
+        [right, next.sampled[0].token],
+      );
+    }
+    await stage.copyPrefix(0, 1, 4);
+    const wrong = await send({
+      slot: 1,
+      start: 4,
+      tokens: Int32Array.of(2),
+      sampling: { ...sampling, promptLength: 0 },
+    });
+    assert.match(wrong.failures[0].message, /does not follow/);
+    const unread = await send({
+      slot: 1,
+      start: 5,
+      tokens: Int32Array.of(2),
+      sampling: { ...sampling, grammar: 'root' },
+    });
+    assert.match(unread.failures[0].message, /cannot be read/);
+    await rejectsWith(send({ start: 0, tokens: Int32Array.of(2), truncateTo: 0, drafts: 2 }), 'BadArgument');
+    await stage.unload();
+  },
+
   /** A first and a last stage, given as JSON of their load options; f16 and f32 through odd offsets. */
   async pipeline() {
     const [first, last] = await Promise.all(JSON.parse(arg).map((changes) => load(changes)));

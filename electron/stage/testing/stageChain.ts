@@ -27,6 +27,7 @@ export async function loadChain(
   options: NativeLoadOptions,
   cuts: readonly number[],
   folder: string,
+  { withVocabulary = true }: { withVocabulary?: boolean } = {},
 ): Promise<StageChain> {
   const model = await openModel(options.path);
   const edges = [0, ...cuts, model.layers];
@@ -34,7 +35,8 @@ export async function loadChain(
   for (const [index, start] of edges.slice(0, -1).entries()) {
     const range = { start, end: edges[index + 1] ?? model.layers };
     const file = await cutStage(model, range, join(folder, `${range.start}-${range.end}.gguf`));
-    const { path, role, layers, embedding, vocabulary } = file;
+    const { path, role, layers, embedding } = file;
+    const vocabulary = withVocabulary ? file.vocabulary : null;
     stages.push(await addon.loadStage({ ...options, path, role, layers, embedding, vocabulary }, () => undefined));
   }
   return chainOf(stages);
