@@ -4,8 +4,8 @@ import { header } from './header.ts';
 import { links } from './links.ts';
 import { planBench } from './plan.ts';
 import { type BenchReport, publish } from './report.ts';
-import { windowBench } from './window.ts';
 import { sampling } from './sampling.ts';
+import { windowBench } from './window.ts';
 
 /** `npm run bench -- NAME [--json]`. */
 const benches: Record<string, { about: string; run: () => Promise<BenchReport> }> = {

@@ -11,6 +11,7 @@ import {
 import type { ModelFiles, ModelHolder } from './modelFiles.ts';
 import { PipelineError } from './pipelineError.ts';
 import type { PipelineReport, PipelineState, PlannedPlace } from './pipelineReport.ts';
+import { refuseBadGrammar } from './refuseBadGrammar.ts';
 import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
 import { Speculation } from './speculation.ts';
 import type { ModelText, VocabularyShelf } from './vocabularyShelf.ts';
@@ -123,10 +124,7 @@ export class DrivenPipeline {
   async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GeneratedToken, void, void> {
     if (this.#failure !== null) throw this.#failure;
     const formed = this.#formed;
-    const { grammar } = request.sampling;
-    // A stage would learn only after the prompt that it is none.
-    const problem = grammar === null ? null : await this.#text?.vocabulary.grammarProblem(grammar);
-    if (problem) throw new PipelineError('BadGrammar', `The request cannot be served: ${problem}.`);
+    if (this.#text !== null) await refuseBadGrammar(request.sampling.grammar, this.#text.vocabulary);
     if (this.#state !== 'serving' || formed === null) {
       const { modelId } = this.order;
       const why = this.#state === 'draining' ? 'is being stopped' : 'does not serve';

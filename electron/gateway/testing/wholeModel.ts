@@ -1,7 +1,7 @@
 import { openModel } from '../../gguf/openModel.ts';
-import { answerChecked } from '../../pipeline/answerChecked.ts';
 import { Pipeline } from '../../pipeline/pipeline.ts';
 import { PipelineError } from '../../pipeline/pipelineError.ts';
+import { refuseBadGrammar } from '../../pipeline/refuseBadGrammar.ts';
 import type { GenerateRequest, ServedModel, ServedModels } from '../../pipeline/servedModel.ts';
 import { loadAddon } from '../../stage/loadAddon.ts';
 import { StageRunner } from '../../stage/stageRunner.ts';
@@ -46,7 +46,8 @@ export async function wholeModel(
     running += 1;
     try {
       const grammarProblem = async (grammar: string) => vocabulary.grammarProblem(grammar);
-      yield* answerChecked(pipeline, { grammarProblem }, request, signal);
+      await refuseBadGrammar(request.sampling.grammar, { grammarProblem });
+      yield* pipeline.generate(request, signal);
     } finally {
       running -= 1;
     }
