@@ -35,7 +35,7 @@ export async function wholeModel(
   );
   const frames = new FrameQueue();
   const config = { id, epoch: EPOCH, stages: 1, slots, sequenceLength: contextLength, chunk: BATCH, exact: true };
-  const limits = { endTokens, queueLimit: 64, stepDeadlineMs: 60_000 };
+  const limits = { rewinds: true, endTokens, queueLimit: 64, stepDeadlineMs: 60_000 };
   const pipeline = new Pipeline({ ...config, ...limits }, (frame) => frames.push(frame));
   const send = async (frame: StepFrame): Promise<void> => pipeline.receive(frame);
   const place = { native, role: 'whole', pipeline: id, epoch: EPOCH, position: 0, slots, batch: BATCH } as const;
