@@ -115,6 +115,7 @@ export class TrustMember {
     });
     const { handlers = {}, services = [] } = work(trust);
     const control = memberService({
+      self: () => trust.self.id,
       hello,
       linkStage: async () => {},
       runStage: (_order, { emit, signal }) => {

@@ -40,6 +40,7 @@ beforeEach(async () => {
   refused = [];
   ring = new RingServer();
   const service = memberService({
+    self: () => asked.id,
     hello: async () => ({ ...hello, member: asked.id, name: 'n', shareBytes: 1, backend: 'cpu' }),
     runStage: (_order, { emit, signal }) => {
       emit({ progress: { phase: 'loading', fraction: 0.5, doneBytes: 0, totalBytes: 0 } });

@@ -30,6 +30,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   handlers = {};
   const service = memberService({
+    self: () => asked.id,
     hello: (request, peer) => (handlers.hello ?? unexpected)(request, peer),
     runStage: (stage, call) => (handlers.runStage ?? unexpected)(stage, call),
     linkStage: (link, peer) => (handlers.linkStage ?? unexpected)(link, peer),
@@ -114,6 +115,13 @@ test.each([
 ])('an order with a bad %s is refused before any handler sees it', async (name, change) => {
   const events = client.runStage({ ...order, ...change }).next();
   await expect(events).rejects.toMatchObject({ reason: 'BadRequest', message: expect.stringContaining(name) });
+});
+
+test('a member drives with its own stages what another has planned', async () => {
+  handlers.runStage = async (stage) => expect(stage.epoch.coordinator).toBe('c');
+  const own = new MemberClient({ address: server.address, member: asked.id, tls: asked.tls });
+  for await (const _ of own.runStage({ ...order, epoch: { ...epoch, coordinator: 'c' } })) break;
+  own.close();
 });
 
 test('an order in the name of another coordinator is refused before any handler sees it', async () => {

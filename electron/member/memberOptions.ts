@@ -7,6 +7,8 @@ export interface MemberOptions {
   name: string;
   /** Bytes of memory that this member shares; where left out what is free, or on loopback half of the memory. */
   memoryBytes?: number;
+  /** Commit of llama.cpp that it says it runs; the real one where left out. */
+  build?: string;
   /** Threads of each stage. */
   threads: number;
   /** Starts the processes that load native code. */

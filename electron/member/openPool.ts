@@ -8,7 +8,6 @@ import type { Machine } from './startMachine.ts';
 /** This machine as a member, and whose orders count. */
 export interface Pool {
   readonly pool: PoolMember;
-  readonly fences: EpochFences;
   readonly term: OwnTerm;
 }
 
@@ -32,5 +31,5 @@ export async function openPool(ground: Ground, { profile, memoryBytes }: Machine
     // What cannot be kept now is tried again at the next order.
     if (epoch !== null) fences.raise(epoch).catch(ground.warn('an epoch was not kept'));
   });
-  return { pool, fences, term: new OwnTerm(home, pool, fences) };
+  return { pool, term: new OwnTerm(home, pool, fences) };
 }

@@ -27,7 +27,7 @@ export interface ControlPlane {
 export async function startControlPlane(
   ground: Ground,
   machine: Machine,
-  { pool, fences }: Pool,
+  { pool, term }: Pool,
   models: Models,
 ): Promise<ControlPlane> {
   const { options, build, launcher, closers } = ground;
@@ -43,7 +43,7 @@ export async function startControlPlane(
     files: models.stageFiles,
     threads: options.threads,
     gpuLayers: machine.backend === 'cpu' ? 0 : ALL_LAYERS,
-    admitEpoch: (epoch) => fences.admit(epoch),
+    admitEpoch: (epoch) => term.admit(epoch),
     onAlive: (member) => pool.noteProgress(member),
   });
   const ring = new RingServer();

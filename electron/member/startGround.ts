@@ -45,7 +45,7 @@ export async function startGround(options: MemberOptions): Promise<Ground> {
     home,
     log,
     logFile,
-    build: LLAMA_CPP_COMMIT,
+    build: options.build ?? LLAMA_CPP_COMMIT,
     launcher: hosts.watch(notingLauncher(options.launcher, home)),
     hostPids: hosts.pids,
     closers: new Closers(),

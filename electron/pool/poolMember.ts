@@ -170,6 +170,11 @@ export class PoolMember {
     return this.#session?.view.epoch ?? null;
   }
 
+  /** Whether this member serves by itself: nobody need find it, it is in no pool, or its leader has another build. */
+  standsAlone(): boolean {
+    return this.#session === null || this.members().some(({ self, reject }) => self && reject !== null);
+  }
+
   /** Everyone in the pool as this member sees them; itself alone in none. */
   members(): MemberStatus[] {
     const session = this.#session;

@@ -1,4 +1,5 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
+import { assertCoordinator } from './assertCoordinator.ts';
 import {
   type HelloReply,
   type HelloRequest,
@@ -7,12 +8,10 @@ import {
   type RunStageRequest,
   type StageEvent,
 } from './generated/roomful/v1/member.ts';
-import type { Epoch } from './generated/roomful/v1/ring.ts';
 import { type LinkStageOrder, parseLinkStage, parseRunStage, type RunStageOrder } from './orders.ts';
 import { peerOf } from './peerOf.ts';
 import { refusal, refusalOf } from './refusal.ts';
 import { unaryHandler } from './unaryHandler.ts';
-import { CallRefused } from './wireError.ts';
 import type { ServedService } from './wireServer.ts';
 
 /**
@@ -20,8 +19,8 @@ import type { ServedService } from './wireServer.ts';
  * itself where that has told it to drive a pipeline. What these throw reaches the caller as CallRefused with its `kind`.
  */
 export interface MemberHandlers {
-  /** Id of this member, whose own orders are taken in the coordinator's name; nobody's where left out. */
-  self?(): string;
+  /** Id of this member, whose own orders are taken in the coordinator's name. */
+  self(): string;
   hello(request: HelloRequest, peer: string): Promise<HelloReply>;
   /** Runs until the stage is done or `signal` says that nobody wants it any more. */
   runStage(
@@ -37,7 +36,7 @@ export function memberService(handlers: MemberHandlers): ServedService {
     hello: unaryHandler((request, peer) => handlers.hello(request, peer)),
     linkStage: unaryHandler(async (request, peer) => {
       const order = parseLinkStage(request);
-      assertCoordinator(order.epoch, peer, handlers);
+      if (peer !== handlers.self()) assertCoordinator(order.epoch, peer);
       await handlers.linkStage(order, peer);
       return {};
     }),
@@ -49,12 +48,6 @@ export function memberService(handlers: MemberHandlers): ServedService {
     },
   };
   return { definition: MemberService, handlers: { ...implementation } };
-}
-
-/** An order is the coordinator's own whose epoch it names; nobody gives it in another's name. */
-function assertCoordinator({ coordinator }: Epoch, peer: string, { self }: Pick<MemberHandlers, 'self'>): void {
-  if (coordinator !== peer && self?.() !== peer)
-    throw new CallRefused('WrongMember', `Member ${peer} gives orders in the name of ${coordinator}.`);
 }
 
 async function runStage(
@@ -69,6 +62,6 @@ async function runStage(
     if (!wanted.signal.aborted) call.write(event);
   };
   const order = parseRunStage(call.request);
-  assertCoordinator(order.epoch, peer, handlers);
+  if (peer !== handlers.self()) assertCoordinator(order.epoch, peer);
   await handlers.runStage(order, { peer, emit, signal: wanted.signal });
 }

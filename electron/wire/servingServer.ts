@@ -58,10 +58,8 @@ export class ServingServer {
         answer(call, (signal) => {
           const order = parseDriveOrder(call.request);
           const peer = peerOf(call);
-          if (order.epoch.coordinator !== peer) {
-            const message = `Member ${peer} gives orders in the name of ${order.epoch.coordinator}.`;
-            throw new CallRefused('WrongMember', message);
-          }
+          if (peer === null) throw new CallRefused('Uncertified', 'A certificate of this pool is needed.');
+          assertCoordinator(order.epoch, peer);
           return this.#ready.drive(order, { emit: emitter(call), signal });
         }),
       stop: unaryHandler(async (order) => ({ stopped: await this.#ready.stop(parseStopOrder(order)) })),
