@@ -1,5 +1,5 @@
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
-import { SETTLE_MS } from './membershipTimings.ts';
+import { NEWCOMER_SETTLE_MS, SETTLE_MS } from './membershipTimings.ts';
 import { type MembershipView, viewOf } from './membershipView.ts';
 import type { PresenceRecord } from './presenceRecord.ts';
 
@@ -78,7 +78,7 @@ export function startingState(options: {
     rival: null,
     epoch,
     pending: null,
-    quietUntil: at + SETTLE_MS,
+    quietUntil: at + (epoch === null ? NEWCOMER_SETTLE_MS : SETTLE_MS),
     peers,
   };
   return { ...state, view: viewOf(state) };

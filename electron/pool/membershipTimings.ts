@@ -10,6 +10,11 @@ export const TICK_MS = 100;
 export const STALL_MS = 400;
 /** How long a member that starts or wakes looks for a leader before it leads itself, ms. */
 export const SETTLE_MS = 3000;
+/**
+ * The same for a member that knows no epoch of its pool yet, ms: whoever let it in is there, only slow perhaps, and an epoch
+ * that began with it could be taken for a newer one than theirs.
+ */
+export const NEWCOMER_SETTLE_MS = 10_000;
 /** Wait after the first failed dial, doubled with every further one, ms. */
 export const REDIAL_MIN_MS = 250;
 /** Longest wait between two dials, ms. */

@@ -24,6 +24,9 @@ describe('coming together', () => {
     const alone = new SimulatedPool(['a']).start();
     expect(alone.runUntil(() => alone.leaderFor() === 'a', 500)).toBeLessThan(100);
     const early = new SimulatedPool(['a', 'b']).start('a');
+    expect(early.runUntil(() => early.leaderFor(['a']) === 'a', 11_000)).toBeGreaterThanOrEqual(9900);
+    early.kill('a');
+    early.restart('a');
     expect(early.runUntil(() => early.leaderFor(['a']) === 'a', 4000)).toBeGreaterThanOrEqual(2900);
   });
 
@@ -36,6 +39,18 @@ describe('coming together', () => {
     pool.run(10_000);
     expect(pool.leaderFor()).toBe('a');
     expect(pool.viewOf('z')).toMatchObject({ epoch });
+  });
+
+  test('a newcomer that reaches nobody for seconds deposes nobody either', () => {
+    const pool = formedPool(2);
+    const { epoch } = pool.viewOf('a');
+    pool.split(['z']);
+    pool.join('z');
+    pool.run(8000);
+    pool.healAll();
+    pool.run(5000);
+    expect(pool.viewOf('z')).toMatchObject({ epoch, coordinator: 'a' });
+    expect(pool.viewOf('a')).toMatchObject({ epoch, coordinator: 'a' });
   });
 
   test('a newcomer is not shown as alive what the others have lost', () => {

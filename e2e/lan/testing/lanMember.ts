@@ -29,9 +29,15 @@ export class LanMember {
   }
 
   /** Starts it, and begins to watch what it sees. */
-  async up(...args: string[]): Promise<this> {
+  up(...args: string[]): Promise<this> {
+    return this.upFrom(roomful, ...args);
+  }
+
+  /** As `up`, from another script that takes the same arguments. */
+  async upFrom(script: string, ...args: string[]): Promise<this> {
     await this.#watch?.kill();
-    this.#process = this.#start(['up', '--name', this.name, '--memory', '1GB', '--json', ...args]);
+    const up = [script, 'up', '--name', this.name, '--memory', '1GB', '--json', ...args, '--home', this.home];
+    this.#process = this.machine.start(process.execPath, up);
     const [line] = await this.#process.says(/\{.*\}\n/);
     const ready = readySchema.parse(JSON.parse(line));
     this.#id = ready.id;

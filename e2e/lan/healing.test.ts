@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { demoShares } from '../../electron/cli/demoShares.ts';
+import { modelShape } from '../../electron/gguf/modelShape.ts';
+import { openModel } from '../../electron/gguf/openModel.ts';
+import { demoModelPath } from '../testing/demoCorpus.ts';
+import { eventually } from '../testing/eventually.ts';
+import { describeOnLan } from './describeOnLan.ts';
+import type { LanMember } from './testing/lanMember.ts';
+import { LanPool, oneReign } from './testing/lanPool.ts';
+import { LanClient, serveOver, stagesOf } from './testing/lanServing.ts';
+
+/** So large that the cache of its tokens needs two members. */
+const order = { modelPath: demoModelPath, contextLength: 4096, slots: 16 };
+
+describeOnLan('a pool that serves in both its halves', () => {
+  /** Every step waits for what others see, and commands are processes, which take their time on a busy machine. */
+  vi.setConfig({ testTimeout: 240_000 });
+  let pool: LanPool;
+  /** The first leader, and who is with it when the pool is cut in two. */
+  let first: LanMember;
+  let firstMate: LanMember;
+  /** The leader of the other half, and who is with it. */
+  let other: LanMember;
+  let otherMate: LanMember;
+  let firstClient: LanClient;
+  let otherClient: LanClient;
+
+  beforeAll(async () => {
+    const share = Math.max(...demoShares(modelShape(await openModel(demoModelPath)), 2, order));
+    pool = await LanPool.start({ members: 4, args: ['--memory', String(share)] });
+    await pool.joinAll();
+  });
+
+  afterAll(async () => {
+    await pool.close();
+  });
+
+  const ledBy = (id: string): LanMember => {
+    const found = pool.members.find((member) => member.id === id);
+    if (found === undefined) throw new Error(`No member has the id ${id}.`);
+    return found;
+  };
+  const allAlive = (): Promise<void> => pool.allSee(...pool.members.map(({ name }) => `${name} alive`));
+
+  test('healed, what serves on either side goes on, though one of its leaders has stepped down', async () => {
+    first = ledBy((await oneReign(pool.members)).leader);
+    const [mate, ...far] = pool.members.filter((member) => member !== first);
+    if (mate === undefined) throw new Error('The pool is too small.');
+    firstMate = mate;
+    const near = [first, firstMate];
+    const here = await serveOver(order, first, near);
+    expect(here.placement).toHaveLength(2);
+
+    await pool.lan.split(
+      near.map(({ machine }) => machine),
+      far.map(({ machine }) => machine),
+    );
+    const seenBy = (half: readonly LanMember[]): string[] =>
+      pool.members.map((member) => `${member.name} ${half.includes(member) ? 'alive' : 'lost'}`);
+    for (const half of [near, far]) for (const by of half) await by.sees(...seenBy(half));
+    const reign = await oneReign(far);
+    other = ledBy(reign.leader);
+    otherMate = far.find((member) => member !== other) ?? other;
+    const there = await serveOver(order, other, far);
+    expect(there.placement).toHaveLength(2);
+    firstClient = new LanClient(first, here.model);
+    otherClient = new LanClient(other, there.model);
+    const clients = [firstClient, otherClient];
+    for (const client of clients) await client.answered(2);
+    const stages = pool.members.map(stagesOf);
+    expect(stages.map(({ length }) => length)).toEqual([1, 1, 1, 1]);
+
+    await pool.lan.heal();
+    await allAlive();
+    expect(await oneReign(pool.members)).toEqual(reign);
+    for (const client of clients) await client.answered(3);
+    for (const client of clients) expect(new Set(client.outcomes())).toEqual(new Set(['answered']));
+    expect(pool.members.map(stagesOf)).toEqual(stages);
+  });
+
+  test('a stage whose coordinator stands still is freed, and the coordinator gives up its own when it goes on', async () => {
+    first.process.pause();
+    await eventually(() => expect(stagesOf(firstMate)).toEqual([]));
+    first.process.resume();
+    await eventually(() => expect(stagesOf(first)).toEqual([]));
+    await eventually(() => expect(firstClient.outcomes().at(-1)).toMatch(/^failed/));
+    expect([other, otherMate].map((member) => stagesOf(member).length)).toEqual([1, 1]);
+    await firstClient.stop();
+  });
+
+  test('a stage that is cut off from its coordinator is freed, and so is that of the coordinator', async () => {
+    await otherClient.answered(1);
+    await pool.lan.cut(other.machine);
+    for (const member of [other, otherMate]) await eventually(() => expect(stagesOf(member)).toEqual([]));
+    await pool.lan.heal();
+    await allAlive();
+    await oneReign(pool.members);
+  });
+});

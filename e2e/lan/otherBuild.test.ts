@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LLAMA_CPP_COMMIT } from '../../electron/stage/llamaBuild.ts';
+import { demoModelPath } from '../testing/demoCorpus.ts';
+import { eventually } from '../testing/eventually.ts';
+import { describeOnLan } from './describeOnLan.ts';
+import { LanPool, oneReign } from './testing/lanPool.ts';
+import { fenceIn, LanClient, serveOver, stagesOf } from './testing/lanServing.ts';
+
+const BUILD = 'f'.repeat(40);
+const program = fileURLToPath(new URL('../../dist/e2e/lan/programs/otherBuild.js', import.meta.url));
+const reject = { kind: 'BuildMismatch', expected: LLAMA_CPP_COMMIT, found: BUILD };
+
+describeOnLan('a member of another build', () => {
+  let pool: LanPool;
+
+  beforeAll(async () => {
+    pool = await LanPool.start({ members: 2, spare: 1 });
+    await pool.joinAll();
+  });
+
+  afterAll(async () => {
+    await pool.close();
+  });
+
+  test('is shown as such, serves by itself, and takes part when it has been updated', async () => {
+    const [ada, bob] = [pool.member(1), pool.member(2)];
+    const old = pool.newcomer('old', pool.machine(3));
+    await old.upFrom(program, '--build', BUILD);
+    await old.join(await ada.invite());
+    for (const by of [ada, bob, old]) await by.sees('ada alive', 'bob alive', 'old alive');
+    const reign = await oneReign([ada, bob, old]);
+    expect(reign.leader).toBe(ada.id);
+    for (const by of [ada, bob, old]) {
+      await eventually(async () => {
+        const { members } = await by.status();
+        const rejects = Object.fromEntries(members.map(({ name, reject: why }) => [name, why]));
+        expect(rejects).toEqual({ ada: null, bob: null, old: reject });
+      });
+    }
+    await expect(serveOver({ modelPath: demoModelPath }, ada, [old])).rejects.toThrow(
+      /old is left out: it runs llama.cpp f+, the pool runs/,
+    );
+
+    const { model, placement } = await serveOver({ modelPath: demoModelPath }, old, [old]);
+    expect(placement).toMatchObject([{ member: 'old' }]);
+    const client = new LanClient(old, model);
+    await client.answered(1);
+    await client.stop();
+    expect(client.outcomes()).toEqual(expect.arrayContaining(['answered']));
+    expect(stagesOf(old)).toHaveLength(1);
+    // Its own term has not become one of the pool's.
+    expect(await oneReign([ada, bob, old])).toEqual(reign);
+    const fence = fenceIn(await readFile(join(old.home, 'pool', 'fence.json'), 'utf8'));
+    expect(fence).toEqual({ counter: reign.counter, coordinator: reign.leader });
+
+    await old.stop();
+    await old.up();
+    for (const by of [ada, bob, old]) await by.sees('ada alive', 'bob alive', 'old alive');
+    await eventually(async () => {
+      for (const { reject: why } of (await ada.status()).members) expect(why).toBeNull();
+    });
+    const updated = await serveOver({ modelPath: demoModelPath }, ada, [old]);
+    expect(updated.placement).toMatchObject([{ member: 'old' }]);
+  });
+});
