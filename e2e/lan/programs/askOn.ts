@@ -6,7 +6,7 @@ for (;;) {
   const asked = askMember(home, '/v1/chat/completions', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'What is a stage?' }], max_tokens: 20 }),
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'What is a stage?' }], max_tokens: 3 }),
   });
   const line = await asked.then(
     async (response) => {
