@@ -1,16 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LLAMA_CPP_COMMIT } from '../../electron/stage/llamaBuild.ts';
 import { demoModelPath } from '../testing/demoCorpus.ts';
 import { eventually } from '../testing/eventually.ts';
 import { describeOnLan } from './describeOnLan.ts';
 import { LanPool, oneReign } from './testing/lanPool.ts';
-import { fenceIn, LanClient, serveOver, stagesOf } from './testing/lanServing.ts';
+import { lanProgram } from './testing/lanProgram.ts';
+import { LanClient, serve, stagesOf } from './testing/lanServing.ts';
 
 const BUILD = 'f'.repeat(40);
-const program = fileURLToPath(new URL('../../dist/e2e/lan/programs/otherBuild.js', import.meta.url));
 const reject = { kind: 'BuildMismatch', expected: LLAMA_CPP_COMMIT, found: BUILD };
 
 describeOnLan('a member of another build', () => {
@@ -28,7 +27,7 @@ describeOnLan('a member of another build', () => {
   test('is shown as such, serves by itself, and takes part when it has been updated', async () => {
     const [ada, bob] = [pool.member(1), pool.member(2)];
     const old = pool.newcomer('old', pool.machine(3));
-    await old.upFrom(program, '--build', BUILD);
+    await old.upFrom(lanProgram('otherBuild'), '--build', BUILD);
     await old.join(await ada.invite());
     for (const by of [ada, bob, old]) await by.sees('ada alive', 'bob alive', 'old alive');
     const reign = await oneReign([ada, bob, old]);
@@ -40,12 +39,11 @@ describeOnLan('a member of another build', () => {
         expect(rejects).toEqual({ ada: null, bob: null, old: reject });
       });
     }
-    await expect(serveOver({ modelPath: demoModelPath }, ada, [old])).rejects.toThrow(
-      /old is left out: it runs llama.cpp f+, the pool runs/,
-    );
+    const onOld = () => serve(ada, demoModelPath, '--members', 'old');
+    await expect(onOld()).rejects.toThrow(/old is left out: it runs llama.cpp f+, the pool runs/);
 
-    const { model, placement } = await serveOver({ modelPath: demoModelPath }, old, [old]);
-    expect(placement).toMatchObject([{ member: 'old' }]);
+    const { model, pipelines } = await serve(old, demoModelPath);
+    expect(pipelines).toEqual([['old']]);
     const client = new LanClient(old, model);
     await client.answered(1);
     await client.stop();
@@ -53,8 +51,8 @@ describeOnLan('a member of another build', () => {
     expect(stagesOf(old)).toHaveLength(1);
     // Its own term has not become one of the pool's.
     expect(await oneReign([ada, bob, old])).toEqual(reign);
-    const fence = fenceIn(await readFile(join(old.home, 'pool', 'fence.json'), 'utf8'));
-    expect(fence).toEqual({ counter: reign.counter, coordinator: reign.leader });
+    const fence = JSON.parse(await readFile(join(old.home, 'pool', 'fence.json'), 'utf8'));
+    expect(fence).toMatchObject({ epoch: { counter: reign.counter, coordinator: reign.leader } });
 
     await old.stop();
     await old.up();
@@ -62,7 +60,6 @@ describeOnLan('a member of another build', () => {
     await eventually(async () => {
       for (const { reject: why } of (await ada.status()).members) expect(why).toBeNull();
     });
-    const updated = await serveOver({ modelPath: demoModelPath }, ada, [old]);
-    expect(updated.placement).toMatchObject([{ member: 'old' }]);
+    expect((await onOld()).pipelines).toEqual([['old']]);
   });
 });

@@ -36,7 +36,7 @@ export function poolRoom({ pool, changes, ownProfile, ownAddress }: PoolRoomOpti
       });
       return [own, ...others];
     },
-    leader: () => (pool.session === null ? trust.self.id : pool.coordinator()),
+    leader: () => (pool.standsAlone() ? trust.self.id : pool.coordinator()),
     memberAt: async (address) => {
       const found = await memberIdAt(address, trust.tls);
       if (trust.members.some(({ id }) => id === found)) return found;

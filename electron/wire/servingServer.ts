@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerWritableStream } from '@grpc/grpc-js';
+import { assertCoordinator } from './assertCoordinator.ts';
 import {
   type AnswerToken,
   type PipelineNow,

@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { askMember } from '../../../electron/cli/callMember.ts';
 
 /** Asks a model of the member of a data folder again and again: `HOME MODEL`. Prints `answered` or what went wrong, each time. */
+/** After a request that failed, ms. */
+const PAUSE_MS = 200;
 const [home = '', model = ''] = process.argv.slice(2);
 for (;;) {
   const asked = askMember(home, '/v1/chat/completions', {
@@ -16,4 +19,5 @@ for (;;) {
     (cause: unknown) => `failed: ${cause instanceof Error ? cause.message : String(cause)}`,
   );
   process.stdout.write(`${line}\n`);
+  if (line !== 'answered') await sleep(PAUSE_MS);
 }

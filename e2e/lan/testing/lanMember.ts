@@ -62,6 +62,14 @@ export class LanMember {
     return this.machine.run(process.execPath, [roomful, ...args, '--home', this.home]);
   }
 
+  /** Runs a command that reads something from its standard input; answers and throws as `run`. */
+  async tell(input: string, ...args: string[]): Promise<string> {
+    const command = this.#start(args);
+    command.end(input);
+    if ((await command.exit) !== 0) throw new Error(command.stderr().trim());
+    return command.stdout();
+  }
+
   async status(): Promise<PoolStatus> {
     return statusSchema.parse(JSON.parse(await this.run('status', '--json')));
   }
@@ -72,13 +80,13 @@ export class LanMember {
 
   /** Gives the token on standard input, so that it is in no process's arguments; throws with what it said. */
   async join(token: string): Promise<void> {
-    await this.#tell(token, 'join', '-');
+    await this.tell(token, 'join', '-');
   }
 
   /** Answers the file. */
   async exportAuthority(passphrase: string): Promise<string> {
     const file = `${this.home}-authority`;
-    await this.#tell(`${passphrase}\n`, 'export-authority', file);
+    await this.tell(`${passphrase}\n`, 'export-authority', file);
     return file;
   }
 
@@ -125,13 +133,6 @@ export class LanMember {
 
   wake(): void {
     for (const { pid } of this.#all()) process.kill(pid, 'SIGCONT');
-  }
-
-  /** Runs a command that reads something from its standard input; throws with what it said where it fails. */
-  async #tell(input: string, ...args: string[]): Promise<void> {
-    const command = this.#start(args);
-    command.end(input);
-    if ((await command.exit) !== 0) throw new Error(command.stderr().trim());
   }
 
   #all(): { pid: number }[] {

@@ -1,37 +1,25 @@
-import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { type ServeRequest, serveEventSchema } from '../../../electron/pipeline/serveEvents.ts';
-import type { PlacedStage } from '../../../electron/planner/placedStage.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { processTree } from '../../testing/processTree.ts';
 import type { LanProcess } from '../lanProcess.ts';
 import type { LanMember } from './lanMember.ts';
+import { lanProgram } from './lanProgram.ts';
 
-const program = (name: string): string =>
-  fileURLToPath(new URL(`../../../dist/e2e/lan/programs/${name}.js`, import.meta.url));
+const servedSchema = z.object({
+  model: z.string(),
+  pipelines: z.array(z.object({ placement: z.array(z.object({ member: z.string() })) })),
+});
 
-/** Serves a model over members, which `lead` coordinates. Throws where that fails. */
-export async function serveOver(
-  order: Omit<ServeRequest, 'members'>,
-  lead: LanMember,
-  members: readonly LanMember[],
-): Promise<{ model: string; placement: PlacedStage[] }> {
-  const { members: known } = await lead.status();
-  const places = members.map(({ id }) => ({ id, address: known.find((member) => member.id === id)?.address }));
-  const printed = await lead.machine.run(process.execPath, [
-    program('serve'),
-    lead.home,
-    JSON.stringify({ ...order, members: places }),
-  ]);
-  const events = printed
-    .trim()
-    .split('\n')
-    .map((line) => serveEventSchema.parse(JSON.parse(line)));
-  const planned = events.find((event) => event.type === 'planned');
-  const ready = events.find((event) => event.type === 'ready');
-  if (planned === undefined || ready === undefined) throw new Error(printed);
-  return { model: ready.model, placement: planned.placement };
+/** `roomful serve MODEL` beside a member; answers what it is called and the names of who holds each pipeline. */
+export async function serve(
+  by: LanMember,
+  model: string,
+  ...args: string[]
+): Promise<{ model: string; pipelines: string[][] }> {
+  const served = servedSchema.parse(JSON.parse(await by.run('serve', model, '--json', ...args)));
+  const pipelines = served.pipelines.map(({ placement }) => placement.map(({ member }) => member));
+  return { model: served.model, pipelines };
 }
 
 /** A client beside a member that asks its model again and again. */
@@ -39,7 +27,7 @@ export class LanClient {
   readonly #process: LanProcess;
 
   constructor(member: LanMember, model: string) {
-    this.#process = member.machine.start(process.execPath, [program('askOn'), member.home, model]);
+    this.#process = member.machine.start(process.execPath, [lanProgram('askOn'), member.home, model]);
   }
 
   /** What came of each request, oldest first. */
@@ -64,11 +52,4 @@ export function stagesOf(member: LanMember): number[] {
   return processTree(member.process.pid)
     .filter(({ command }) => command.includes('stageHost'))
     .map(({ pid }) => pid);
-}
-
-const fenceSchema = z.object({ epoch: z.object({ counter: z.number(), coordinator: z.string() }) });
-
-/** The epoch below which a member lets no order in, as the text of its `fence.json` says. */
-export function fenceIn(text: string): z.infer<typeof fenceSchema>['epoch'] {
-  return fenceSchema.parse(JSON.parse(text)).epoch;
 }
