@@ -15,7 +15,7 @@ const doctorSchema = z.object({
 
 describeOnLan('the commands about the pool', () => {
   /** Commands are processes, which take their time on a busy machine. */
-  vi.setConfig({ testTimeout: 240_000 });
+  vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
   let pool: LanPool;
   let ada: LanMember;
   let bob: LanMember;

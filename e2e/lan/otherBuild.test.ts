@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { LLAMA_CPP_COMMIT } from '../../electron/stage/llamaBuild.ts';
 import { demoModelPath } from '../testing/demoCorpus.ts';
 import { eventually } from '../testing/eventually.ts';
@@ -13,6 +13,8 @@ const BUILD = 'f'.repeat(40);
 const reject = { kind: 'BuildMismatch', expected: LLAMA_CPP_COMMIT, found: BUILD };
 
 describeOnLan('a member of another build', () => {
+  /** Commands are processes, which take their time on a busy machine. */
+  vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
   let pool: LanPool;
 
   beforeAll(async () => {

@@ -142,15 +142,15 @@ test('a member that falls silent while it loads runs into the deadline, one that
     emit({ progress: { phase: 'loading', fraction: 0, doneBytes: 0, totalBytes: 0 } });
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
-  const silent = client.runStage(order, undefined, 100);
+  const silent = client.runStage(order, undefined, 2000);
   await silent.next();
   await expect(silent.next()).rejects.toBeInstanceOf(DeadlineExceeded);
 
   handlers.runStage = async (_stage, { emit }) => {
     emit({ loaded: { address: '127.0.0.1:1', weightBytes: 1, kvBytes: 2, computeBytes: 3 } });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 2500));
   };
-  const loaded = client.runStage(order, undefined, 100);
+  const loaded = client.runStage(order, undefined, 2000);
   await loaded.next();
   expect(await loaded.next()).toEqual({ done: true, value: undefined });
 });
