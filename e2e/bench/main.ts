@@ -5,6 +5,7 @@ import { links } from './links.ts';
 import { planBench } from './plan.ts';
 import { type BenchReport, publish } from './report.ts';
 import { sampling } from './sampling.ts';
+import { transfer } from './transfer.ts';
 import { windowBench } from './window.ts';
 
 /** `npm run bench -- NAME [--json]`. */
@@ -16,6 +17,7 @@ const benches: Record<string, { about: string; run: () => Promise<BenchReport> }
   plan: { about: 'ms per plan: 8 members x 80 layers, 200 members x 128 layers', run: planBench },
   window: { about: 'ms of script and layout in Chromium: first paint, the playground', run: windowBench },
   sampling: { about: 'ms per token of a vocabulary of 128k, by what is asked of the sampler', run: sampling },
+  transfer: { about: 'MB/s of a slice from a holder to a receiver, against a bare TLS socket', run: transfer },
 };
 
 const [name, ...flags] = process.argv.slice(2);

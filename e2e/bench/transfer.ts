@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { modelFingerprint } from '../../electron/gguf/modelFingerprint.ts';
+import { type ModelSource, openModel } from '../../electron/gguf/openModel.ts';
+import { hashModel } from '../../electron/library/modelHashes.ts';
+import { foundPool } from '../../electron/pool/foundPool.ts';
+import { openIdentity } from '../../electron/pool/identity.ts';
+import { openTlsMaterial } from '../../electron/pool/poolCertificate.ts';
+import type { TlsMaterial } from '../../electron/wire/tlsMaterial.ts';
+import { generateModel } from '../models/generateModel.ts';
+import { HolderProcess, type ReceiverNews, startReceiver } from '../slices/sliceProcesses.ts';
+import type { BenchReport } from './report.ts';
+
+const ROUNDS = 5;
+
+/**
+ * How fast a slice travels from a holder to a receiver, each a process of its own, on loopback: checked tensor by tensor and
+ * written to a file. Beside it, in turns, the same bytes from the same holder's memory through a TLS socket to nowhere.
+ */
+export async function transfer(): Promise<BenchReport> {
+  const home = await mkdtemp(join(tmpdir(), 'roomful-bench-'));
+  const holders: HolderProcess[] = [];
+  try {
+    const homes = { near: join(home, 'near'), far: join(home, 'far') };
+    await foundPool(home, Object.values(homes));
+    const [near, far] = await Promise.all([speaker(homes.near), speaker(homes.far)]);
+    const path = join(home, 'model.gguf');
+    const shape = { layers: 16, width: 1024, heads: 8, kvHeads: 8, feedForward: 3072, vocabulary: 4000, tied: true };
+    const types = { embedding: 'Q8_0', attention: 'Q8_0', feedForward: 'Q8_0' } as const;
+    await generateModel(path, { architecture: 'llama', ...shape, seed: 1, types });
+    const model = await openModel(path);
+    const { tensors } = await hashModel(model, { signal: new AbortController().signal });
+    const bytes = bytesOf(model);
+    const start = (hashes: [string, string][]) => HolderProcess.start({ tls: far.tls, path, hashes, bareBytes: bytes });
+    const recorded = await start([...tensors]);
+    holders.push(recorded);
+    const measured: Record<'bare' | 'slice' | 'unrecorded', Measured[]> = { bare: [], slice: [], unrecorded: [] };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      measured.bare.push(await measure(recorded, () => bare(recorded.bare, near.tls, bytes)));
+      const fetch = (holder: HolderProcess) => async (): Promise<{ ms: number; flushedMs: number; rss: number }> => {
+        const folder = join(home, 'slices');
+        const order = { tls: near.tls, folder, model: modelFingerprint(model), startLayer: 0, endLayer: STAGE_LAYERS };
+        const got = await receive({ ...order, holders: [{ member: far.id, addresses: [holder.address] }] });
+        await rm(folder, { recursive: true });
+        return got;
+      };
+      measured.slice.push(await measure(recorded, fetch(recorded)));
+      // What it has computed it keeps, so it is a new one each time.
+      const fresh = await start([]);
+      holders.push(fresh);
+      measured.unrecorded.push(await measure(fresh, fetch(fresh)));
+      fresh.process.kill();
+      process.stderr.write(`round ${round + 1} of ${ROUNDS} done\n`);
+    }
+    const speed = (ms: number): number => bytes / 1e6 / (ms / 1000);
+    const bareSpeed = speed(median(measured.bare.map(({ ms }) => ms)));
+    const row = (what: string, all: Measured[]): BenchReport['rows'][number] => {
+      const mbPerSecond = speed(median(all.map(({ ms }) => ms)));
+      return {
+        what,
+        mbPerSecond: Math.round(mbPerSecond),
+        ofBare: (mbPerSecond / bareSpeed).toFixed(2),
+        flushed: Math.round(speed(median(all.map(({ flushedMs }) => flushedMs)))),
+        holderMb: Math.round(Math.max(...all.map(({ holderRss }) => holderRss)) / 1e6),
+        receiverMb: Math.round(Math.max(...all.map(({ rss }) => rss)) / 1e6),
+        p99DelayMs: median(all.map(({ p99Ms }) => p99Ms)).toFixed(1),
+      };
+    };
+    return {
+      title: `transfer: ${Math.round(bytes / 1e6)} MB from a holder to a receiver on loopback, mutual TLS 1.3, medians of ${ROUNDS}`,
+      columns: ['what', 'mbPerSecond', 'ofBare', 'flushed', 'holderMb', 'receiverMb', 'p99DelayMs'],
+      rows: [
+        row('TLS socket, memory to nowhere', measured.bare),
+        row('slice, disk to checked file', measured.slice),
+        row('slice, hashes not recorded', measured.unrecorded),
+      ],
+    };
+  } finally {
+    for (const holder of holders) holder.process.kill();
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+/** All but the last one, which is not cut like the others. */
+const STAGE_LAYERS = 15;
+
+interface Measured {
+  /** Until the last byte had come and was written. */
+  ms: number;
+  /** Until it was checked and on the disk. */
+  flushedMs: number;
+  rss: number;
+  holderRss: number;
+  p99Ms: number;
+}
+
+async function measure(
+  holder: HolderProcess,
+  run: () => Promise<Pick<Measured, 'ms' | 'flushedMs' | 'rss'>>,
+): Promise<Measured> {
+  await holder.reset();
+  const ran = await run();
+  const { p99Ms, rss } = await holder.report();
+  return { ...ran, p99Ms, holderRss: rss };
+}
+
+function bytesOf(model: ModelSource): number {
+  let bytes = 0;
+  for (const { name, byteLength } of model.tensors.values()) {
+    if (!name.startsWith(`blk.${STAGE_LAYERS}.`) && name !== 'output_norm.weight') bytes += byteLength;
+  }
+  return bytes;
+}
+
+async function bare(
+  port: number,
+  tls: TlsMaterial,
+  bytes: number,
+): Promise<{ ms: number; flushedMs: number; rss: number }> {
+  const startedAt = performance.now();
+  let got = 0;
+  const socket = connect({
+    host: '127.0.0.1',
+    port,
+    ...tls,
+    minVersion: 'TLSv1.3',
+    checkServerIdentity: () => undefined,
+  });
+  socket.on('data', (piece: Buffer) => {
+    got += piece.byteLength;
+  });
+  await once(socket, 'end');
+  if (got !== bytes) throw new Error(`${got} bytes came of ${bytes}`);
+  const ms = performance.now() - startedAt;
+  return { ms, flushedMs: ms, rss: process.memoryUsage.rss() };
+}
+
+function receive(order: Parameters<typeof startReceiver>[0]): Promise<{ ms: number; flushedMs: number; rss: number }> {
+  return new Promise((resolve, reject) => {
+    const onNews = (news: ReceiverNews): void => {
+      if (news.kind === 'failed') reject(new Error(news.message));
+      if (news.kind !== 'done') return;
+      child.kill();
+      resolve({ ms: news.fetchedMs, flushedMs: news.ms, rss: news.rss });
+    };
+    const child = startReceiver(order, onNews);
+  });
+}
+
+function median(values: number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+async function speaker(home: string): Promise<{ id: string; tls: TlsMaterial }> {
+  const identity = await openIdentity(home);
+  return { id: identity.id, tls: await openTlsMaterial(home, identity) };
+}

@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { modelFingerprint } from '../../electron/gguf/modelFingerprint.ts';
+import { type ModelSource, openModel } from '../../electron/gguf/openModel.ts';
+import { hashModel } from '../../electron/library/modelHashes.ts';
+import { FileHasher } from '../../electron/library/slices/fileHasher.ts';
+import type { HeldModel } from '../../electron/library/slices/heldModel.ts';
+import { HolderPeers } from '../../electron/library/slices/holderPeers.ts';
+import { SliceGate } from '../../electron/library/slices/sliceGate.ts';
+import { SliceHolder } from '../../electron/library/slices/sliceHolder.ts';
+import { StageFileStore } from '../../electron/library/slices/stageFileStore.ts';
+import type { ModelHolder } from '../../electron/pipeline/modelFiles.ts';
+import { SliceStreams } from '../../electron/wire/sliceStreams.ts';
+import type { SliceReader, SliceSource } from '../../electron/wire/slicesService.ts';
+import { slicesService } from '../../electron/wire/slicesService.ts';
+import { WireServer } from '../../electron/wire/wireServer.ts';
+import { TestPool } from '../testing/testPool.ts';
+
+export interface HolderOptions {
+  /** Whether hashes were recorded when the model was imported; true where left out. */
+  recorded?: boolean;
+  /** Changes bytes on their way, after they were read from the disk. */
+  tamper?: (tensor: string, offset: number, bytes: Uint8Array) => void;
+  admits?: (member: string) => boolean;
+}
+
+export interface StoreOptions {
+  budget?: number;
+  patienceMs?: number;
+}
+
+/** Holders of models and stores that fetch from them, over real sockets in this process. */
+export class SliceRoom {
+  readonly pool: TestPool;
+  readonly hasher = new FileHasher();
+  /** What stores have told of. */
+  readonly problems: string[] = [];
+  readonly #closers: (() => Promise<void>)[] = [];
+  #stores = 0;
+
+  private constructor(pool: TestPool) {
+    this.pool = pool;
+  }
+
+  static async open(): Promise<SliceRoom> {
+    return new SliceRoom(await TestPool.create());
+  }
+
+  async holder(
+    path: string,
+    { recorded = true, tamper, admits = () => true }: HolderOptions = {},
+  ): Promise<ModelHolder & { close(): Promise<void> }> {
+    const { id, tls } = await this.pool.member();
+    const source = await openModel(path);
+    const model = modelFingerprint(source);
+    const signal = new AbortController().signal;
+    const held: HeldModel = { source, hashes: recorded ? (await hashModel(source, { signal })).tensors : new Map() };
+    const gate = new SliceGate({ settings: () => ({ bytesPerSecond: null, loadedShare: 1 }), isLoaded: () => false });
+    const find = async (called: string) => (called === model ? held : undefined);
+    const holder = new SliceHolder({ held: { find }, gate, hasher: this.hasher });
+    const given = tamper === undefined ? holder : tampered(holder, tamper);
+    const server = await WireServer.start({
+      tls,
+      host: '127.0.0.1',
+      port: 0,
+      services: [slicesService(given)],
+      sliceStreams: new SliceStreams({ source: given, gate, admits }),
+      admits,
+    });
+    const close = (): Promise<void> => server.close();
+    this.#closers.push(close);
+    return { member: id, addresses: [server.address], close };
+  }
+
+  /** `folder`: of an earlier store, to go on with it. */
+  async store(options: StoreOptions = {}, folder = join(this.pool.home, `slices-${++this.#stores}`)) {
+    const { id, tls } = await this.pool.member();
+    const store = await StageFileStore.open({
+      folder,
+      self: () => id,
+      held: { find: async () => undefined },
+      peers: new HolderPeers({ tls: () => tls }),
+      hasher: this.hasher,
+      gate: new SliceGate({ settings: () => ({ bytesPerSecond: null, loadedShare: 1 }), isLoaded: () => false }),
+      budget: () => options.budget ?? null,
+      onProblem: ({ message }) => this.problems.push(message),
+      patienceMs: options.patienceMs ?? 5000,
+    });
+    return { store, folder };
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers) await close();
+    await this.hasher.close();
+    await this.pool.remove();
+  }
+}
+
+export async function contentId(path: string): Promise<string> {
+  return modelFingerprint(await openModel(path));
+}
+
+export function tensorAt(model: ModelSource, name: string): number {
+  const tensor = model.tensors.get(name);
+  if (tensor === undefined) throw new Error(`the model has no ${name}`);
+  return tensor.offset;
+}
+
+function tampered(source: SliceSource, tamper: NonNullable<HolderOptions['tamper']>): SliceSource {
+  return {
+    describe: (model) => source.describe(model),
+    hash: (model, tensors, wanted, signal) => source.hash(model, tensors, wanted, signal),
+    open: async (model): Promise<SliceReader> => {
+      const reader = await source.open(model);
+      return {
+        check: (part) => reader.check(part),
+        close: () => reader.close(),
+        read: async (part, offset, target) => {
+          await reader.read(part, offset, target);
+          if (part.tensor !== undefined) tamper(part.tensor, offset, target);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,303 @@
+import { copyFile, open, readFile, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { cutStage } from '../../electron/gguf/cutStage.ts';
+import { openModel } from '../../electron/gguf/openModel.ts';
+import type { StageFileStore } from '../../electron/library/slices/stageFileStore.ts';
+import type { ModelHolder } from '../../electron/pipeline/modelFiles.ts';
+import { generateModel } from '../models/generateModel.ts';
+import { demoModelPath } from '../testing/demoCorpus.ts';
+import { contentId, SliceRoom, tensorAt } from './sliceRoom.ts';
+
+const BAD = 'blk.5.ffn_up.weight';
+const never = new AbortController().signal;
+let room: SliceRoom;
+let path: string;
+let model: string;
+
+beforeEach(async () => {
+  room = await SliceRoom.open();
+  path = join(room.pool.home, 'model.gguf');
+  await copyFile(demoModelPath, path);
+  await utimes(path, 1e9, 1e9);
+  model = await contentId(path);
+});
+afterEach(() => room.close());
+
+const provide = (store: StageFileStore, startLayer: number, endLayer: number, holders: readonly ModelHolder[]) =>
+  store.provide({ model, startLayer, endLayer, holders }, { signal: never });
+
+/** Flips one byte; the time of change (whole seconds) stays as it was, as when a disk decays, unless `openly`. */
+async function flip(file: string, at: number, { openly = false } = {}): Promise<void> {
+  const { atime, mtime } = await stat(file);
+  const handle = await open(file, 'r+');
+  const byte = Buffer.alloc(1);
+  await handle.read(byte, 0, 1, at);
+  byte[0] = (byte[0] ?? 0) ^ 0x10;
+  await handle.write(byte, 0, 1, at);
+  await handle.close();
+  if (!openly) await utimes(file, atime, mtime);
+}
+
+/** Holds a stage's files against those that are cut from the whole model on one disk. */
+async function expectCut(stage: string, start: number, end: number): Promise<void> {
+  const judge = await cutStage(
+    await openModel(demoModelPath),
+    { start, end },
+    join(room.pool.home, `judge-${start}-${end}.gguf`),
+  );
+  expect((await readFile(stage)).equals(await readFile(judge.path))).toBe(true);
+  for (const [beside, name] of [
+    [judge.embedding?.path, 'embedding'],
+    [judge.vocabulary, 'vocabulary'],
+  ] as const) {
+    if (beside == null) continue;
+    const own = stage.replace('stage.gguf', `${name}.gguf`);
+    expect((await readFile(own)).equals(await readFile(beside))).toBe(true);
+  }
+}
+
+test.each([
+  [0, 4],
+  [4, 8],
+  [8, 12],
+])('a stage of layers %i to %i is fetched as it would be cut', async (start, end) => {
+  const holder = await room.holder(path, { recorded: start === 0 });
+  const { store } = await room.store();
+  const phases = new Set<string>();
+  const lease = await store.provide(
+    { model, startLayer: start, endLayer: end, holders: [holder] },
+    { signal: never, onProgress: ({ phase }) => phases.add(phase) },
+  );
+  await expectCut(lease.file.path, start, end);
+  expect([...phases]).toEqual(['fetching']);
+  expect(room.problems).toEqual([]);
+});
+
+test('all layers are one file that holds the whole model, also of one in several files', async () => {
+  const shape = { layers: 3, width: 64, heads: 2, kvHeads: 1, feedForward: 128, vocabulary: 300, tied: false, seed: 1 };
+  const [whole = ''] = await generateModel(join(room.pool.home, 'one.gguf'), { architecture: 'llama', ...shape });
+  const [shard = ''] = await generateModel(join(room.pool.home, 'set.gguf'), {
+    architecture: 'llama',
+    ...shape,
+    shards: 3,
+  });
+  const { store } = await room.store();
+  for (const each of [whole, shard]) {
+    const holder = await room.holder(each);
+    const request = { model: await contentId(each), startLayer: 0, endLayer: 3, holders: [holder] };
+    const { file } = await store.provide(request, { signal: never });
+    expect(file.role).toBe('whole');
+    const [made, source] = [await openModel(file.path), await openModel(each)];
+    expect([...made.tensors.keys()]).toEqual([...source.tensors.keys()]);
+    expect(made.files).toHaveLength(1);
+    if (each === whole) expect((await readFile(file.path)).equals(await readFile(whole))).toBe(true);
+  }
+});
+
+test('several holders share the work; one that dies is done without', async () => {
+  const asked = [0, 0];
+  const count = (index: number) => () => {
+    asked[index] = (asked[index] ?? 0) + 1;
+  };
+  const big = join(room.pool.home, 'big.gguf');
+  const shape = {
+    layers: 8,
+    width: 512,
+    heads: 8,
+    kvHeads: 8,
+    feedForward: 2048,
+    vocabulary: 300,
+    tied: true,
+    seed: 1,
+  };
+  await generateModel(big, { architecture: 'llama', ...shape });
+  const first = await room.holder(big, { tamper: count(0) });
+  const second = await room.holder(big, { tamper: count(1) });
+  const { store } = await room.store();
+  let closing: Promise<void> | null = null;
+  const request = { model: await contentId(big), startLayer: 0, endLayer: 3, holders: [first, second] };
+  const lease = await store.provide(request, {
+    signal: never,
+    onProgress: ({ doneBytes, totalBytes }) => {
+      if (doneBytes > totalBytes / 3) closing ??= first.close();
+    },
+  });
+  await closing;
+  expect(asked[0]).toBeGreaterThan(0);
+  expect(asked[1]).toBeGreaterThan(0);
+  const judge = await cutStage(await openModel(big), { start: 0, end: 3 }, join(room.pool.home, 'judge.gguf'));
+  expect((await readFile(lease.file.path)).equals(await readFile(judge.path))).toBe(true);
+});
+
+test('a byte that flips on the way is found, named and fetched again', async () => {
+  let flips = 1;
+  const holder = await room.holder(path, {
+    tamper: (tensor, offset, bytes) => {
+      if (tensor !== BAD || offset !== 0 || flips === 0) return;
+      flips -= 1;
+      bytes[100] = (bytes[100] ?? 0) ^ 1;
+    },
+  });
+  const { store } = await room.store();
+  const lease = await provide(store, 4, 8, [holder]);
+  await expectCut(lease.file.path, 4, 8);
+  expect(room.problems).toEqual([
+    expect.stringMatching(/^blk\.5\.ffn_up\.weight came damaged from \w+; it is fetched again\.$/),
+  ]);
+});
+
+test('a byte that has flipped on the disk of a holder is named, and the tensor comes from another holder', async () => {
+  const damaged = join(room.pool.home, 'damaged.gguf');
+  await copyFile(path, damaged);
+  await utimes(damaged, 1e9, 1e9);
+  const bad = await room.holder(damaged);
+  await flip(damaged, tensorAt(await openModel(path), BAD) + 3);
+  const { store, folder } = await room.store();
+  await expect(provide(store, 4, 8, [bad])).rejects.toThrow(
+    `${BAD} is damaged on the disk of ${bad.member.slice(0, 8)}, and nobody else has it: import the model again.`,
+  );
+  expect(store.list()).toEqual([]);
+  const good = await room.holder(path);
+  const lease = await provide((await room.store({}, folder)).store, 4, 8, [bad, good]);
+  await expectCut(lease.file.path, 4, 8);
+  expect(room.problems).toContainEqual(
+    expect.stringContaining(`${BAD} is damaged on the disk of ${bad.member.slice(0, 8)}`),
+  );
+});
+
+test('without a record two holders whose files differ are told apart by no guess', async () => {
+  const other = join(room.pool.home, 'other.gguf');
+  await copyFile(path, other);
+  await utimes(other, 1e9, 1e9);
+  await flip(other, tensorAt(await openModel(path), BAD) + 3);
+  const holders = [await room.holder(path), await room.holder(other)];
+  const { store } = await room.store();
+  await expect(provide(store, 4, 8, holders)).rejects.toThrow(/blk\.5\.ffn_up\.weight is not the same on \w+ and \w+/);
+});
+
+test('a file that changed at the holder since is not taken for the model any more', async () => {
+  const holder = await room.holder(path);
+  await flip(path, tensorAt(await openModel(path), BAD), { openly: true });
+  const { store } = await room.store();
+  await expect(provide(store, 4, 8, [holder])).rejects.toThrow(/has changed or gone; import it there again/);
+});
+
+test.each([true, false])(
+  'a byte that flips in a kept file is found, named and fetched again (seen openly: %s)',
+  async (openly) => {
+    const holder = await room.holder(path);
+    const { store } = await room.store();
+    const lease = await provide(store, 4, 8, [holder]);
+    const { path: kept } = lease.file;
+    await lease.release();
+    const unit = (await openModel(kept)).tensors.get('blk.1.ffn_up.weight');
+    await flip(kept, (unit?.offset ?? 0) + 5, { openly });
+    if (openly) {
+      const again = await provide(store, 4, 8, [holder]);
+      await expectCut(again.file.path, 4, 8);
+      return;
+    }
+    const checks = [];
+    for await (const check of store.verify({ model, holders: [holder] }, never)) checks.push(check);
+    expect(checks).toEqual([{ model, startLayer: 4, endLayer: 8, damaged: [BAD], repaired: true }]);
+    await expectCut(kept, 4, 8);
+    // Without a holder it is not given out, and whole again once there is one.
+    await flip(kept, (unit?.offset ?? 0) + 5);
+    const alone = [];
+    for await (const check of store.verify({ model }, never)) alone.push(check);
+    expect(alone).toEqual([{ model, startLayer: 4, endLayer: 8, damaged: [BAD], repaired: false }]);
+    await expect(provide(store, 4, 8, [])).rejects.toThrow('No member has this model; import it again.');
+    await expectCut((await provide(store, 4, 8, [holder])).file.path, 4, 8);
+  },
+);
+
+test('after the machine went down with the member kept files are checked before they are given out', async () => {
+  const holder = await room.holder(path);
+  const { store, folder } = await room.store();
+  const { file } = await provide(store, 0, 4, [holder]);
+  const unit = (await openModel(file.path)).tensors.get('blk.2.attn_q.weight');
+  await flip(file.path, unit?.offset ?? 0);
+  const running = await open(join(folder, 'running'), 'w');
+  await running.writeFile('another-boot').finally(() => running.close());
+  const after = await room.store({}, folder);
+  const lease = await provide(after.store, 0, 4, [holder]);
+  await expectCut(lease.file.path, 0, 4);
+});
+
+test('a new stage takes from kept ones what it can, and needs no holder for it', async () => {
+  const holder = await room.holder(path);
+  const { store } = await room.store();
+  await provide(store, 0, 7, [holder]);
+  await holder.close();
+  const phases = new Set<string>();
+  const request = { model, startLayer: 0, endLayer: 4, holders: [] };
+  const lease = await store.provide(request, { signal: never, onProgress: ({ phase }) => phases.add(phase) });
+  await expectCut(lease.file.path, 0, 4);
+  expect([...phases]).toEqual(['cutting']);
+});
+
+test('a transfer that was broken off goes on where it was, also in a new store', async () => {
+  const holder = await room.holder(path);
+  const { store, folder } = await room.store();
+  const stop = new AbortController();
+  const request = { model, startLayer: 2, endLayer: 10, holders: [holder] };
+  let reached = 0;
+  const broken = store.provide(request, {
+    signal: stop.signal,
+    onProgress: ({ doneBytes, totalBytes }) => {
+      reached = doneBytes;
+      if (doneBytes > totalBytes / 2) stop.abort(new Error('enough'));
+    },
+  });
+  await expect(broken).rejects.toThrow('enough');
+  await store.close();
+  const after = await room.store({}, folder);
+  const seen: number[] = [];
+  const lease = await after.store.provide(request, {
+    signal: never,
+    onProgress: ({ doneBytes }) => seen.push(doneBytes),
+  });
+  expect(seen[0]).toBeGreaterThanOrEqual(reached);
+  await expectCut(lease.file.path, 2, 10);
+});
+
+test('kept files go by last use under the budget, never those that serve, and too small a budget says so', async () => {
+  const holder = await room.holder(path);
+  const sizes = await room.store();
+  const sizeOf = async (start: number, end: number): Promise<number> => {
+    const { release } = await provide(sizes.store, start, end, [holder]);
+    await release();
+    return sizes.store.list().find((each) => each.startLayer === start)?.bytes ?? 0;
+  };
+  const three = (await sizeOf(1, 3)) + (await sizeOf(3, 5)) + (await sizeOf(5, 7));
+  const { store } = await room.store({ budget: Math.ceil(three * 1.1) });
+  const kept = (): number[] =>
+    store
+      .list()
+      .map(({ startLayer }) => startLayer)
+      .sort((a, b) => a - b);
+  const serving = await provide(store, 1, 3, [holder]);
+  for (const start of [3, 5]) await (await provide(store, start, start + 2, [holder])).release();
+  expect(kept()).toEqual([1, 3, 5]);
+  // Used again, so the other one is older.
+  await (await provide(store, 3, 5, [holder])).release();
+  await (await provide(store, 7, 9, [holder])).release();
+  expect(kept()).toEqual([1, 3, 7]);
+  await expect(provide(store, 0, 11, [holder])).rejects.toThrow(
+    /^The stage's files take .* more than the .* allow: raise/,
+  );
+  expect(kept()).toEqual([1, 3, 7]);
+  await serving.release();
+  await store.remove(model);
+  expect(kept()).toEqual([]);
+});
+
+test('nobody outside the roster gets a byte, and a holder that went away is told as such', async () => {
+  const { store } = await room.store({ patienceMs: 500 });
+  const closed = await room.holder(path, { admits: () => false });
+  await expect(provide(store, 4, 8, [closed])).rejects.toThrow(/not in the pool/);
+  const gone = await room.holder(path);
+  await gone.close();
+  await expect(provide(store, 4, 8, [gone])).rejects.toThrow(/No holder/);
+});
