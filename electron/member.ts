@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { forgetGateway, noteGateway } from './gateway/gatewayNote.ts';
 import type { MemberApi } from './gateway/memberApi.ts';
 import type { MemberStateStore } from './gateway/window/memberState.ts';
@@ -11,6 +12,7 @@ import { startGround } from './member/startGround.ts';
 import { startLibraryApi } from './member/startLibraryApi.ts';
 import { startMachine } from './member/startMachine.ts';
 import { startServing } from './member/startServing.ts';
+import { MemoryTruthFile } from './pipeline/memoryTruthFile.ts';
 import type { ModelServing } from './pipeline/modelServing.ts';
 
 export interface Member {
@@ -44,7 +46,8 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     const pooled = await openPool(ground, machine);
     const models = await openModels(ground, pooled, () => control?.stages.isComputing ?? false);
     control = await startControlPlane(ground, machine, pooled, models);
-    const serving = startServing(ground, machine, pooled, { control, files: models.files });
+    const memory = await MemoryTruthFile.open(join(home, 'memory.json'));
+    const serving = startServing(ground, machine, pooled, { control, files: models.files, memory });
     const library = await startLibraryApi(ground, {
       library: models.library,
       room: () => plannerMembers(pooled, machine),

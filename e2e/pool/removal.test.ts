@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { modelShape } from '../../electron/gguf/modelShape.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
+import { MemoryTruthFile } from '../../electron/pipeline/memoryTruthFile.ts';
 import { ModelServing } from '../../electron/pipeline/modelServing.ts';
 import { servingSizes } from '../../electron/pipeline/servingSizes.ts';
 import { StageService } from '../../electron/pipeline/stageService.ts';
@@ -42,6 +43,7 @@ const worker =
       files: new DiskModel(demoModelPath, join(room.folder, name, 'stages')),
       threads: 1,
       gpuLayers: 0,
+      freeBytes: async () => null,
       admitEpoch: async (epoch) => (await fence).admit(epoch),
       onAlive: (member) => seen.push({ by: name, member }),
     });
@@ -93,6 +95,7 @@ beforeEach(async () => {
     },
     engine,
     files: new DiskModel(demoModelPath, join(room.folder, 'stages')),
+    memory: await MemoryTruthFile.open(join(room.folder, 'memory.json')),
     folder: join(room.folder, 'serving'),
     build: BUILD,
     wireVersion: WIRE_VERSION,

@@ -15,6 +15,7 @@ export function stageOrder(changes: Partial<RunStageRequest> = {}): RunStageRequ
     slots: 1,
     batch: 64,
     threads: 1,
+    plannedBytes: 0,
     kvType: 'f16',
     followerMember: 'm',
     ...changes,

@@ -66,6 +66,7 @@ const pipelineAnswers: Record<PipelineErrorKind, { status: number; code: string;
   StageLost: { status: 503, code: 'stage_lost' },
   StepDeadline: { status: 503, code: 'step_deadline' },
   FormFailed: { status: 503, code: 'form_failed' },
+  DoesNotFit: { status: 503, code: 'does_not_fit' },
   Closed: { status: 503, code: 'model_closed' },
   DecodeFailed: { status: 500, code: 'decode_failed' },
   BadGrammar: { status: 400, code: 'invalid_grammar', param: 'grammar' },

@@ -44,7 +44,7 @@ export function servingPipelines(models: Pick<ModelServing, 'pipelines'>): Servi
 
 /** What a request to serve or stop is answered with where it fails. */
 export function servingError(cause: unknown): never {
-  if (cause instanceof PipelineError && cause.kind === 'FormFailed') {
+  if (cause instanceof PipelineError && (cause.kind === 'FormFailed' || cause.kind === 'DoesNotFit')) {
     throw new GatewayError(cause.message, { status: 409, code: 'form_failed', cause });
   }
   if (cause instanceof WireError) throw new GatewayError(cause.message, { status: 503, code: cause.name, cause });

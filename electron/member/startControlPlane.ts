@@ -43,6 +43,7 @@ export async function startControlPlane(
     files: models.stageFiles,
     threads: options.threads,
     gpuLayers: machine.backend === 'cpu' ? 0 : ALL_LAYERS,
+    freeBytes: () => machine.freeBytes(),
     admitEpoch: (epoch) => term.admit(epoch),
     onAlive: (member) => pool.noteProgress(member),
   });

@@ -2,6 +2,7 @@ import { totalmem } from 'node:os';
 import type { StageService } from '../pipeline/stageService.ts';
 import { cardOf } from '../pool/profile/cardOf.ts';
 import { MemberProfile } from '../pool/profile/memberProfile.ts';
+import { readMachineMemory } from '../pool/sensors/readMachineMemory.ts';
 import { EngineKeeper } from '../stage/engineKeeper.ts';
 import type { Backend } from '../stage/librariesFolder.ts';
 import type { Ground } from './startGround.ts';
@@ -14,6 +15,8 @@ export interface Machine {
   readonly profile: MemberProfile | null;
   /** Bytes that it shares where no profile says how many. */
   readonly memoryBytes: number;
+  /** Bytes that a stage could take now in the memory where it computes. */
+  freeBytes(): Promise<number>;
   /** Bytes that it shares now, at least 1. */
   shareBytes(): number;
 }
@@ -51,9 +54,18 @@ export async function startMachine(ground: Ground, stages: () => StageService | 
     backend,
     profile,
     memoryBytes,
+    freeBytes: () => freeBytes(engine, backend),
     // An order for a paused member is planned for no memory at all, which is written as the least there can be.
     shareBytes: () => (profile === null ? memoryBytes : Math.max(1, cardOf(profile.current).shareBytes)),
   };
+}
+
+/** Of the cards together, over which llama.cpp spreads a stage, or of plain RAM. */
+async function freeBytes(engine: EngineKeeper, backend: Backend): Promise<number> {
+  if (backend === 'cpu') return (await readMachineMemory()).availableBytes;
+  const devices = await (await engine.current()).devices();
+  const cards = devices.filter(({ kind }) => kind === 'gpu' || kind === 'integrated');
+  return cards.reduce((sum, card) => sum + card.freeBytes, 0);
 }
 
 /** What the engine host really computes on: a variant for cards counts as the CPU where it has found no card. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { MemoryTruthFile } from '../pipeline/memoryTruthFile.ts';
 import type { ModelFiles } from '../pipeline/modelFiles.ts';
 import { ModelServing } from '../pipeline/modelServing.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
@@ -16,11 +17,18 @@ export interface Serving {
   readonly modelChanges: Changes;
 }
 
+/** What serving stands on, beside the member itself. */
+export interface ServingParts {
+  control: ControlPlane;
+  files: ModelFiles;
+  memory: MemoryTruthFile;
+}
+
 export function startServing(
   ground: Ground,
   { engine, profile }: Machine,
   { pool, term }: Pool,
-  { control: { ring, ownAddress, calls }, files }: { control: ControlPlane; files: ModelFiles },
+  { control: { ring, ownAddress, calls }, files, memory }: ServingParts,
 ): Serving {
   const { options, home, build, changes, closers } = ground;
   const { trust } = pool;
@@ -41,6 +49,7 @@ export function startServing(
     },
     engine,
     files,
+    memory,
     folder: join(home, 'serving'),
     build,
     wireVersion: WIRE_VERSION,

@@ -68,6 +68,7 @@ export class DrivenPipeline {
   #fraction = 0;
   #failure: PipelineError | null = null;
   #formed: FormedPipeline | null = null;
+  #taken: number[] = [];
   #text: ModelText | null = null;
   #createdAt = 0;
   #load = 0;
@@ -91,7 +92,7 @@ export class DrivenPipeline {
       aliases: [...aliases],
       state: this.#state,
       failure: this.#failure && { kind: this.#failure.kind, message: this.#failure.message },
-      stages: [...stages],
+      stages: stages.map((stage, index) => ({ ...stage, ...takenOf(this.#taken[index]) })),
       fraction: this.#fraction,
       contextLength: Math.floor(contextLength / slots),
       slots,
@@ -179,10 +180,10 @@ export class DrivenPipeline {
       this.#release.push(() => shelf.release(order.model));
       this.#text = text;
       const { endTokens, bosToken } = text.vocabulary;
-      const stages = order.stages.map(({ member, name, address, startLayer, endLayer }) => {
+      const stages = order.stages.map(({ member, name, address, startLayer, endLayer, bytes }) => {
         const client = new MemberClient({ address, member, tls: coordinator.tls });
         this.#release.push(() => client.close());
-        return { member: client, name, startLayer, endLayer };
+        return { member: client, name, startLayer, endLayer, bytes };
       });
       const { id, epoch, model, contextLength, slots, batch, kvType, exact } = order;
       const formed = await formPipeline(
@@ -214,6 +215,12 @@ export class DrivenPipeline {
         },
       );
       this.#formed = formed;
+      this.#taken = formed.taken.map(({ weightBytes, kvBytes, computeBytes }, index) => {
+        const { startLayer = 0, endLayer = 0 } = order.stages[index] ?? {};
+        // A first stage looks its embedding up outside llama.cpp, which counts it only in a whole model.
+        const isFirst = startLayer === 0 && endLayer < opened.shape.layers.length;
+        return weightBytes + kvBytes + computeBytes + (isFirst ? opened.shape.embeddingBytes : 0);
+      });
       this.#release.push(() => formed.close());
       void formed.ended.then(() => this.#lost(formed));
       this.#createdAt = Math.floor(Date.now() / 1000);
@@ -307,4 +314,8 @@ export class DrivenPipeline {
 
 function isFile(phase: StageLoading['phase']): boolean {
   return phase === 'fetching' || phase === 'cutting';
+}
+
+function takenOf(takenBytes: number | undefined): { takenBytes?: number } {
+  return takenBytes === undefined ? {} : { takenBytes };
 }

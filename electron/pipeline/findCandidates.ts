@@ -14,8 +14,11 @@ export interface Wanted {
   places: readonly MemberPlace[] | null;
 }
 
+/** What a member says of itself. */
+export type FoundCandidate = Omit<Candidate, 'takenBytes' | 'stageExtraBytes' | 'mostBytes'>;
+
 export interface FoundCandidates {
-  candidates: Omit<Candidate, 'takenBytes'>[];
+  candidates: FoundCandidate[];
   /** Whether they are in the order that the stages are to have. */
   ordered: boolean;
   /** Who was left out, one plain line each. */
@@ -96,7 +99,7 @@ async function placeOf(room: ServingRoom, known: readonly RoomMember[], called: 
 async function askMember(
   { id, address, known }: Place,
   { tls, wireVersion, build }: { tls: TlsMaterial; wireVersion: number; build: string },
-): Promise<Omit<Candidate, 'takenBytes'>> {
+): Promise<FoundCandidate> {
   const client = new MemberClient({ address, member: id, tls });
   try {
     const hello = await client.hello({ wireVersion, build });

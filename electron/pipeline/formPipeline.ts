@@ -10,6 +10,7 @@ import { PipelineError } from './pipelineError.ts';
 import { greedySampling } from './plainSampling.ts';
 import { RingLife } from './ringLife.ts';
 import type { Speculation } from './speculation.ts';
+import { StageTooLarge } from './stageTooLarge.ts';
 
 /** Layers [startLayer, endLayer) on one member. */
 export interface StagePlacement {
@@ -17,6 +18,8 @@ export interface StagePlacement {
   name: string;
   startLayer: number;
   endLayer: number;
+  /** Planned. */
+  bytes: number;
 }
 
 /** The process that forms and drives the ring. */
@@ -73,6 +76,8 @@ export interface FormOptions {
 
 export interface FormedPipeline {
   pipeline: Pipeline;
+  /** What each stage took, by position. */
+  taken: { weightBytes: number; kvBytes: number; computeBytes: number }[];
   /** Resolves when the pipeline has ended, by `close` or by a loss; its stages are unloaded then. */
   ended: Promise<void>;
   /** Ends every request, unloads every stage and closes the links. */
@@ -154,13 +159,16 @@ export async function formPipeline(
         stages: lastPosition,
         model,
         holders: [...request.holders],
+        plannedBytes: stage.bytes,
         followerMember: follower,
         ...shape,
       };
       const events = member.runStage(order, stop.signal);
       const progress = (loading: Omit<StageLoading, 'stage' | 'member'>): void =>
         onProgress({ stage: position, member: name, ...loading });
-      return runStage(name, events, progress, (cause) => lose(`The stage on ${name} was lost`, cause));
+      return runStage({ member: member.member, name }, events, progress, (cause) =>
+        lose(`The stage on ${name} was lost`, cause),
+      );
     });
     const loaded = await Promise.all(running.map((stage) => stage.loaded));
     onPhase('linking');
@@ -189,7 +197,7 @@ export async function formPipeline(
     onPhase('warming');
     await warm(pipeline, request.warmToken, stop.signal);
     signal?.removeEventListener('abort', abort);
-    return { pipeline, ended, close: unload };
+    return { pipeline, taken: loaded, ended, close: unload };
   } catch (cause) {
     await unload();
     if (signal?.aborted) throw signal.reason;
@@ -206,7 +214,7 @@ interface RunningStage {
 
 /** Follows the life of one stage: `loaded` or its reason not to, then `onLost` when it ends before it is asked to. */
 function runStage(
-  name: string,
+  place: { member: string; name: string },
   events: AsyncIterable<StageEvent>,
   onProgress: (loading: Omit<StageLoading, 'stage' | 'member'>) => void,
   onLost: (cause: unknown) => void,
@@ -218,12 +226,13 @@ function runStage(
     rejectLoaded = reject;
   });
   const fail = (cause: unknown): void => {
-    rejectLoaded(new PipelineError('FormFailed', `${name}: ${messageOf(cause)}`, { cause }));
+    rejectLoaded(new PipelineError('FormFailed', `${place.name}: ${messageOf(cause)}`, { cause }));
     onLost(cause);
   };
   loaded.catch(() => {});
   const ended = (async () => {
-    for await (const { progress, loaded: report } of events) {
+    for await (const { progress, loaded: report, short } of events) {
+      if (short) rejectLoaded(new StageTooLarge(place, short));
       if (progress) onProgress(loadingOf(progress));
       if (report) {
         onProgress({ phase: 'loaded', fraction: 1 });

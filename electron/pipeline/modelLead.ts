@@ -5,8 +5,9 @@ import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import { ServingClient } from '../wire/servingClient.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
 import type { PipelineOrder } from './drivenPipeline.ts';
-import { findCandidates } from './findCandidates.ts';
-import type { ModelFiles, ModelHolder } from './modelFiles.ts';
+import { type FoundCandidate, findCandidates } from './findCandidates.ts';
+import type { MemoryTruthFile } from './memoryTruthFile.ts';
+import type { ModelFiles, ModelHolder, OpenedModel } from './modelFiles.ts';
 import type { PoolPipeline } from './modelRouter.ts';
 import { PipelineError } from './pipelineError.ts';
 import type { PipelineHost } from './pipelineHost.ts';
@@ -17,7 +18,8 @@ import { remoteError } from './remoteError.ts';
 import type { MemberPlace } from './serveEvents.ts';
 import { type Told, untilReady } from './serveNews.ts';
 import type { ServingRoom } from './servingRoom.ts';
-import { servingSizes } from './servingSizes.ts';
+import { type ServingSizes, servingSizes } from './servingSizes.ts';
+import { StageTooLarge } from './stageTooLarge.ts';
 
 /** What is to be served, as the member that leads is asked. */
 export interface LeadOrder {
@@ -49,6 +51,9 @@ export interface ModelLeadOptions {
   room: ServingRoom;
   host: PipelineHost;
   others: PoolPipelines;
+  /** What stages have taken beside the plan. */
+  memory: Pick<MemoryTruthFile, 'extraBytes' | 'learn'>;
+  onProblem: (cause: unknown) => void;
   /** Every pipeline that is known. */
   pipelines(): PoolPipeline[];
   /** Called after every change of `reports`. */
@@ -67,6 +72,25 @@ interface Coming {
   settled: Promise<void>;
 }
 
+/** What a plan is made from; `mostBytes` holds what members were found to have, where that was less than they offered. */
+interface Plan {
+  order: LeadOrder;
+  /** Content id. */
+  model: string;
+  /** What clients call it. */
+  id: string;
+  epoch: Epoch;
+  opened: OpenedModel;
+  sizes: ServingSizes;
+  candidates: readonly FoundCandidate[];
+  ordered: boolean;
+  notes: readonly string[];
+  mostBytes: Map<string, number>;
+}
+
+/** Plans of one model, each with what the one before has found. */
+const MOST_ATTEMPTS = 4;
+const LESS_ELSEWHERE = 0.9;
 /** How long a plan that came to nothing is still shown, ms. */
 const FAILED_SHOWN_MS = 10 * 60_000;
 
@@ -147,15 +171,40 @@ export class ModelLead {
     others.forget(id);
     this.#forget(id, coming);
 
-    const { shape } = opened;
-    const { force, exact, replicas, aliases } = order;
-    const sizes = servingSizes(shape, order);
+    const sizes = servingSizes(opened.shape, order);
     const asked = { tls: this.#options.tls(), wireVersion, build, signal };
     const { candidates, ordered, notes } = await findCandidates(room, order, asked);
+    const plan: Plan = { order, model, id, epoch, opened, sizes, candidates, ordered, notes, mostBytes: new Map() };
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#planAndForm(coming, plan, onTold, signal);
+      } catch (cause) {
+        if (!(cause instanceof StageTooLarge) || attempt === MOST_ATTEMPTS || signal.aborted) throw cause;
+        plan.mostBytes.set(cause.member, cause.freeBytes);
+        onTold({ type: 'note', message: `${cause.message} The model is planned anew with what fits there.` });
+        await host.forget(id);
+      }
+    }
+  }
+
+  /** Rejects with StageTooLarge where a member has less room than it had offered. */
+  async #planAndForm(
+    coming: Coming,
+    { order, model, id, epoch, opened, sizes, candidates, ordered, notes, mostBytes }: Plan,
+    onTold: (told: Told) => void,
+    signal: AbortSignal,
+  ): Promise<Ready> {
+    const { build, memory } = this.#options;
+    const { force, exact, replicas, aliases } = order;
     const taken = this.#taken();
     const { pipelines, explain } = placePipelines(
-      candidates.map((candidate) => ({ ...candidate, takenBytes: taken.get(candidate.id) ?? 0 })),
-      shape,
+      candidates.map((candidate) => ({
+        ...candidate,
+        takenBytes: taken.get(candidate.id) ?? 0,
+        stageExtraBytes: memory.extraBytes({ model, member: candidate.id, backend: candidate.facts.backend }),
+        mostBytes: mostBytes.get(candidate.id) ?? null,
+      })),
+      opened.shape,
       { ...sizes, exact, force, replicas, ordered, coordinator: this.#options.member(), build },
     );
     const orders = pipelines.map(
@@ -185,12 +234,28 @@ export class ModelLead {
       await Promise.allSettled(ready.map((each) => this.#takeBack(each)));
       throw signal.reason;
     }
-    const failed = formed.find((each) => each.status === 'rejected');
-    if (ready.length === 0) throw failed?.reason;
+    if (ready.length === 0) {
+      const reasons = formed.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+      throw reasons.find((reason) => reason instanceof StageTooLarge) ?? reasons[0];
+    }
+    this.#learn(ready, candidates);
     for (const message of failures)
       onTold({ type: 'note', message: `One of the pipelines does not serve: ${message}` });
     const contextLength = Math.floor(sizes.contextLength / sizes.slots);
     return { type: 'ready', model: id, contextLength, pipelines: ready.map((each) => each.id) };
+  }
+
+  /** Keeps what stages have really taken, for later plans. */
+  #learn(ready: readonly PipelineOrder[], candidates: readonly FoundCandidate[]): void {
+    const { memory, pipelines, onProblem } = this.#options;
+    const reports = new Map(pipelines().map(({ report }) => [report.id, report]));
+    for (const { id, model } of ready) {
+      for (const { member, bytes, takenBytes } of reports.get(id)?.stages ?? []) {
+        const backend = candidates.find((candidate) => candidate.id === member)?.facts.backend;
+        if (takenBytes === undefined || backend === undefined) continue;
+        memory.learn({ model, member, backend, plannedBytes: bytes, takenBytes }).catch(onProblem);
+      }
+    }
   }
 
   /** Ends a pipeline that serves already while nobody waits for its model any more. */
@@ -244,7 +309,11 @@ export class ModelLead {
         onTold(told);
       });
     } catch (cause) {
-      throw remoteError(cause, place.name);
+      const error = remoteError(cause, place.name);
+      if (!(error instanceof PipelineError) || error.kind !== 'DoesNotFit') throw error;
+      // How much is free there it has not said.
+      const freeBytes = Math.floor(place.bytes * LESS_ELSEWHERE);
+      throw new StageTooLarge(place, { freeBytes, neededBytes: place.bytes });
     } finally {
       client.close();
     }

@@ -8,6 +8,7 @@ import type { CheckedServeOrder } from '../wire/servingOrders.ts';
 import type { ServingHandlers } from '../wire/servingServer.ts';
 import { CallRefused } from '../wire/wireError.ts';
 import type { Coordinator, FormOptions } from './formPipeline.ts';
+import type { MemoryTruthFile } from './memoryTruthFile.ts';
 import type { ModelFiles } from './modelFiles.ts';
 import { type LeadOrder, ModelLead, type Ready } from './modelLead.ts';
 import { ModelRouter, type PoolPipeline } from './modelRouter.ts';
@@ -39,6 +40,8 @@ export interface ModelServingOptions {
   /** The term in which this member leads; rejects where it does not. */
   epoch(): Promise<Epoch>;
   files: ModelFiles;
+  /** What stages have taken beside the plan. */
+  memory: Pick<MemoryTruthFile, 'extraBytes' | 'learn'>;
   room: ServingRoom;
   /** Called after every change of what serves anywhere in the pool. */
   onChange?: () => void;
@@ -75,6 +78,7 @@ export class ModelServing implements ServedModels {
     this.#lead = new ModelLead({
       ...options,
       ...common,
+      onProblem,
       member: () => coordinator.member,
       tls: () => coordinator.tls,
       host: this.#host,

@@ -4,6 +4,8 @@ export const pipelineErrorKinds = [
   'StepDeadline',
   'DecodeFailed',
   'FormFailed',
+  /** A stage that its member has no room for. */
+  'DoesNotFit',
   'Closed',
   /** A grammar that cannot be read. */
   'BadGrammar',

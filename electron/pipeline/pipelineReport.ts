@@ -28,6 +28,8 @@ const stageSchema = z.object({
   endLayer: z.int(),
   /** Planned: weights, KV and buffers. */
   bytes: z.number(),
+  /** What it took once it had loaded. */
+  takenBytes: z.number().optional(),
 });
 /** Layers of a model on a member, as planned. */
 export type PlannedPlace = z.infer<typeof stageSchema>;

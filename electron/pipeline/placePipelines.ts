@@ -18,6 +18,10 @@ export interface Candidate {
   link: { rttMs: number; bytesPerSecond: number } | null;
   /** Bytes that other pipelines have there. */
   takenBytes: number;
+  /** What stages of this model have taken there beside the estimate. */
+  stageExtraBytes: number;
+  /** Most that a stage may take, where one was found too large; null where none was. */
+  mostBytes: number | null;
 }
 
 export interface PlaceOptions {
@@ -55,13 +59,16 @@ export function placePipelines(
 ): Placement {
   const { build, ...sizes } = options;
   const leader = candidates.find(({ id }) => id === coordinator)?.address ?? null;
-  const members = candidates.map(({ name, address, build: own, facts, stale, takenBytes }) => ({
-    ...left(facts, takenBytes),
-    name,
-    address,
-    build: own,
-    stale,
-  }));
+  const members = candidates.map(
+    ({ name, address, build: own, facts, stale, takenBytes, stageExtraBytes, mostBytes }) => ({
+      ...atMost(left(facts, takenBytes), mostBytes),
+      stageExtraBytes,
+      name,
+      address,
+      build: own,
+      stale,
+    }),
+  );
   const decided = plan(members, shape, {
     ...sizes,
     coordinator: leader,
@@ -88,6 +95,11 @@ function left(facts: MemberFacts, takenBytes: number): MemberFacts {
   if (facts.hostMemoryBytes === undefined) return { ...facts, memoryBytes };
   const beyond = Math.max(0, takenBytes - facts.memoryBytes);
   return { ...facts, memoryBytes, hostMemoryBytes: Math.max(0, facts.hostMemoryBytes - beyond) };
+}
+
+/** An offer that has turned out too large is as large as what was found. */
+function atMost(facts: MemberFacts, mostBytes: number | null): MemberFacts {
+  return mostBytes === null ? facts : { ...facts, memoryBytes: Math.max(1, Math.min(facts.memoryBytes, mostBytes)) };
 }
 
 /** What the leader has measured; the way back is taken to be as long. */

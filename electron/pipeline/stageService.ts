@@ -1,3 +1,4 @@
+import { formatBytes } from '../planner/formatBytes.ts';
 import type { HostLauncher } from '../stage/hostLauncher.ts';
 import { StageClient } from '../stage/stageClient.ts';
 import type { StagePredecessor } from '../stage/stageContract.ts';
@@ -20,6 +21,8 @@ export interface StageServiceOptions {
   threads: number;
   /** Layers of a stage that go to the device; 0 on a member that computes on its CPU. */
   gpuLayers: number;
+  /** Bytes that a stage could take now where it computes; null where nobody knows. */
+  freeBytes(): Promise<number | null>;
   /** Lets an order of this epoch in, or throws CallRefused('StaleEpoch'). */
   admitEpoch(epoch: Epoch): Promise<void>;
   /** Hears of members that have sent a frame; at most five times a second for each stage. */
@@ -29,6 +32,8 @@ export interface StageServiceOptions {
 /** Most rows of one sequence whose logits may be asked for: a token and its drafts. */
 const OUTPUTS_PER_SEQUENCE = 9;
 const PROGRESS_INTERVAL_MS = 100;
+/** Of a stage that could not get its memory, what is tried next. */
+const LESS_AFTER_FAILURE = 0.75;
 /** Hosts tell of frames five times a second. */
 const COMPUTING_MS = 1000;
 
@@ -127,6 +132,7 @@ export class StageService {
         signal,
         onProgress: throttled((progress) => emit(fileProgress(progress))),
       });
+      await this.#refuseTooLarge(order, emit);
       const gone = new Deferred();
       client = await StageClient.start(this.#options.launcher, {
         onProgress: throttled((fraction) => emit(progress('loading', fraction))),
@@ -140,7 +146,9 @@ export class StageService {
       if (signal.aborted) return;
       const loading = this.#load(client, order, lease.file);
       loading.catch(() => {});
-      const loaded = await Promise.race([loading, gone.promise]);
+      const loaded = await Promise.race([loading, gone.promise]).catch((cause: unknown) => {
+        throw this.#outOfMemory(order, cause, emit);
+      });
       if (loaded === undefined) return;
       const stage = client;
       this.#running.set(key, {
@@ -152,7 +160,7 @@ export class StageService {
       });
       const { weightBytes, kvBytes, computeBytes } = loaded.memory;
       const report = { address: loaded.address, weightBytes, kvBytes, computeBytes };
-      emit({ progress: undefined, loaded: report });
+      emit({ ...NO_EVENT, loaded: report });
       await gone.promise;
     } catch (cause) {
       if (!signal.aborted) throw cause;
@@ -170,6 +178,26 @@ export class StageService {
     if (predecessor !== null) this.#options.onAlive?.(predecessor);
   }
 
+  /** A driver that runs out of memory may take more with it than the load, so it is not left to find out. */
+  async #refuseTooLarge(
+    { plannedBytes: neededBytes }: RunStageOrder,
+    emit: (event: StageEvent) => void,
+  ): Promise<void> {
+    const freeBytes = neededBytes === 0 ? null : await this.#options.freeBytes();
+    if (freeBytes === null || freeBytes >= neededBytes) return;
+    emit({ ...NO_EVENT, short: { freeBytes, neededBytes } });
+    const [free, needed] = [formatBytes(freeBytes), formatBytes(neededBytes)];
+    throw new CallRefused('Failed', `${free} are free where the stage needs ${needed}.`, { kind: 'DoesNotFit' });
+  }
+
+  /** What to throw for a load that failed; where it was for want of memory, the stage was too large after all. */
+  #outOfMemory({ plannedBytes }: RunStageOrder, cause: unknown, emit: (event: StageEvent) => void): unknown {
+    if (!(cause instanceof Error) || plannedBytes === 0 || !/memory|alloc/i.test(cause.message)) return cause;
+    const freeBytes = Math.floor(plannedBytes * LESS_AFTER_FAILURE);
+    emit({ ...NO_EVENT, short: { freeBytes, neededBytes: plannedBytes } });
+    return new CallRefused('Failed', cause.message, { kind: 'DoesNotFit', cause });
+  }
+
   #load(client: StageClient, order: RunStageOrder, file: StageFileLease['file']) {
     const { pipeline, epoch, position, contextLength, slots, batch, kvType } = order;
     const { threads, gpuLayers, host, tls } = this.#options;
@@ -181,12 +209,14 @@ export class StageService {
   }
 }
 
+const NO_EVENT: StageEvent = { progress: undefined, loaded: undefined, short: undefined };
+
 function stageKey(pipeline: string, position: number): string {
   return `${position} ${pipeline}`;
 }
 
 function progress(phase: string, fraction: number, doneBytes = 0, totalBytes = 0): StageEvent {
-  return { progress: { phase, fraction, doneBytes, totalBytes }, loaded: undefined };
+  return { ...NO_EVENT, progress: { phase, fraction, doneBytes, totalBytes } };
 }
 
 function fileProgress({ phase, doneBytes, totalBytes }: StageFileProgress): StageEvent {

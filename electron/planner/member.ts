@@ -31,6 +31,8 @@ export interface Member {
   flops?: number | undefined;
   /** Kept free on this member, instead of the fraction in the options. */
   headroomBytes?: number | undefined;
+  /** What stages of this model have taken there beside the estimate; negative for less. Default 0. */
+  stageExtraBytes?: number | undefined;
   /** llama.cpp commit that the member runs. */
   build: string;
   /** How others reach it where no link says otherwise; 'LocalDirect' where left out. */

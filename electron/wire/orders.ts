@@ -21,6 +21,7 @@ const runStageSchema = z
     slots: count,
     batch: count,
     threads: index,
+    plannedBytes: index,
     kvType: z.enum(['f16', 'q8_0']),
     followerMember: z.string().min(1),
   })

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelHolder } from '../../pipeline/modelFiles.ts';
 import { HashWanted, type TensorHash } from '../../wire/generated/roomful/v1/slices.ts';
@@ -62,6 +63,8 @@ export class SliceFetch {
   constructor(options: SliceFetchOptions) {
     this.#options = options;
     this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
+    // Every connection and question listens; each stops when it ends.
+    setMaxListeners(0, this.#signal);
     for (const unit of options.units) {
       this.#open.set(unit.index, { unit, givers: new Set(), attempts: 0, checking: false });
       this.#queue.add(options.writer.missing(unit).map((span) => ({ unit, ...span })));
@@ -265,7 +268,7 @@ export class SliceFetch {
       const found = await this.#options.hasher.hash(writer.partialPath(unit.file), range, { signal: this.#signal });
       state.checking = false;
       if (found === expected.get(unit.tensor)) {
-        await writer.verified(unit, found);
+        writer.verified(unit, found);
         this.#open.delete(unit.index);
       } else await this.#fetchAgain(state);
       this.#wake();
@@ -293,7 +296,7 @@ export class SliceFetch {
       }
     }
     givers.clear();
-    await writer.damaged(unit);
+    writer.damaged(unit);
     this.#queue.add([{ unit, from: 0, to: unit.bytes }]);
   }
 

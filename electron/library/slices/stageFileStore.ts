@@ -346,8 +346,8 @@ export class StageFileStore implements StageFiles {
       for (const unit of layout.units) {
         if (record.digest !== layout.digest || !good.has(`${unit.file} ${unit.at}`)) continue;
         const known = record.tensors.find(({ file, at }) => file === unit.file && at === unit.at);
-        await journal.wrote(unit.index, { from: 0, to: unit.bytes });
-        await journal.verified(unit.index, known?.sha256 ?? '');
+        journal.wrote(unit.index, { from: 0, to: unit.bytes });
+        journal.verified(unit.index, known?.sha256 ?? '');
       }
     } finally {
       await journal.close();

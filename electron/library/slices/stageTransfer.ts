@@ -106,7 +106,7 @@ async function copyHere(
     if (file === null) continue;
     try {
       // With nothing to hold it against, all of it must come from here.
-      if (local.sha256 === null && expected.get(unit.tensor) === undefined) await writer.damaged(unit);
+      if (local.sha256 === null && expected.get(unit.tensor) === undefined) writer.damaged(unit);
       const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, unit.bytes));
       for (const { from, to } of writer.missing(unit)) {
         for (let at = from; at < to; ) {
@@ -135,10 +135,10 @@ async function check(
   const found = await hasher.hash(writer.partialPath(unit.file), { at: unit.at, bytes: unit.bytes }, { signal });
   const wanted = sha256 ?? expected.get(unit.tensor);
   if (wanted === undefined || found === wanted) {
-    await writer.verified(unit, found);
+    writer.verified(unit, found);
     return;
   }
   expected.claim(unit.tensor, { member: 'this member', sha256: wanted, recorded: true });
   onProblem(new SliceError('TensorDamaged', `${unit.tensor} is damaged in ${what} on this disk; it is fetched again.`));
-  await writer.damaged(unit);
+  writer.damaged(unit);
 }

@@ -5,16 +5,13 @@ import { missingSpans, type Span, spanBytes } from './spans.ts';
 import type { StageLayout, StageUnit } from './stageLayout.ts';
 import type { TransferJournal } from './transferJournal.ts';
 
-/**
- * The unfinished files of a stage. Pieces are written one after the other, each noted in the journal before the next is
- * written: so of what lies on the disk, a process that is killed knows all but one piece.
- */
+/** The unfinished files of a stage. Each piece is noted in the journal as soon as it was written. */
 export class StageWriter {
   readonly layout: StageLayout;
   readonly #folder: string;
   readonly #journal: TransferJournal;
   readonly #files: FileHandle[];
-  #tail: Promise<void> = Promise.resolve();
+  readonly #writing = new Set<Promise<void>>();
 
   private constructor(layout: StageLayout, folder: string, journal: TransferJournal, files: FileHandle[]) {
     this.layout = layout;
@@ -76,18 +73,19 @@ export class StageWriter {
 
   /** Writes bytes of a tensor from `offset` of it on. They may be changed once this has resolved. Rejects with a SliceError. */
   write(unit: StageUnit, offset: number, bytes: Uint8Array): Promise<void> {
-    return this.#inTurn(async () => {
-      await writeAll(this.#files[unit.file], bytes, unit.at + offset);
-      await this.#journal.wrote(unit.index, { from: offset, to: offset + bytes.byteLength });
-    });
+    const writing = this.#write(unit, offset, bytes);
+    this.#writing.add(writing);
+    const forget = (): void => void this.#writing.delete(writing);
+    writing.then(forget, forget);
+    return writing;
   }
 
-  verified(unit: StageUnit, sha256: string): Promise<void> {
-    return this.#inTurn(() => this.#journal.verified(unit.index, sha256));
+  verified(unit: StageUnit, sha256: string): void {
+    this.#journal.verified(unit.index, sha256);
   }
 
-  damaged(unit: StageUnit): Promise<void> {
-    return this.#inTurn(() => this.#journal.damaged(unit.index));
+  damaged(unit: StageUnit): void {
+    this.#journal.damaged(unit.index);
   }
 
   /** Writes all that is no tensor, where that is not done yet; `read` gives bytes of the model's headers. */
@@ -97,15 +95,17 @@ export class StageWriter {
       for (const { offset, data } of fixed) {
         const bytes = data.from === 'bytes' ? data.bytes : Buffer.allocUnsafe(data.byteLength);
         if (data.from === 'source') await read(data.file, data.offset, bytes);
-        await this.#inTurn(() => writeAll(this.#files[index], bytes, offset));
+        await writeAll(this.#files[index], bytes, offset).catch((cause: unknown) => {
+          throw writeError(cause);
+        });
       }
     }
-    await this.#inTurn(() => this.#journal.fixed());
+    this.#journal.fixed();
   }
 
   /** Flushes the files to the disk and gives them their names; the caller then notes that they are whole. */
   async finish(): Promise<{ name: string; bytes: number; changedAt: number }[]> {
-    await this.#tail;
+    await Promise.all(this.#writing);
     const finished: { name: string; bytes: number; changedAt: number }[] = [];
     for (const [index, { name, plan }] of this.layout.files.entries()) {
       const file = this.#files[index];
@@ -121,7 +121,7 @@ export class StageWriter {
   }
 
   async close(): Promise<void> {
-    await this.#tail.catch(() => {});
+    await Promise.allSettled(this.#writing);
     for (const file of this.#files.splice(0)) await file.close();
   }
 
@@ -132,7 +132,7 @@ export class StageWriter {
     for (const unit of this.layout.units) {
       const { written, verified } = this.#journal.state;
       if (unit.file === index && (written.has(unit.index) || verified.has(unit.index))) {
-        await this.#journal.damaged(unit.index);
+        this.#journal.damaged(unit.index);
       }
     }
   }
@@ -141,17 +141,17 @@ export class StageWriter {
   async #clone(index: number, from: string): Promise<void> {
     await copyFile(from, this.partialPath(index), constants.COPYFILE_FICLONE);
     for (const unit of this.layout.units) {
-      if (unit.file === index) await this.#journal.wrote(unit.index, { from: 0, to: unit.bytes });
+      if (unit.file === index) this.#journal.wrote(unit.index, { from: 0, to: unit.bytes });
     }
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const next = this.#tail.then(work).catch((cause: unknown) => {
+  async #write(unit: StageUnit, offset: number, bytes: Uint8Array): Promise<void> {
+    try {
+      await writeAll(this.#files[unit.file], bytes, unit.at + offset);
+      this.#journal.wrote(unit.index, { from: offset, to: offset + bytes.byteLength });
+    } catch (cause) {
       throw writeError(cause);
-    });
-    this.#tail = next;
-    next.catch(() => {});
-    return next;
+    }
   }
 }
 

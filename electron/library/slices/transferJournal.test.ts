@@ -18,11 +18,11 @@ const sha256 = 'b'.repeat(64);
 test('a journal that was cut off anywhere tells nothing that was not written', async () => {
   const path = join(folder, 'journal');
   const journal = await TransferJournal.open(path, digest, 'boot-1');
-  await journal.fixed();
-  await journal.wrote(0, { from: 0, to: 100 });
-  await journal.wrote(0, { from: 100, to: 250 });
-  await journal.wrote(12, { from: 1000, to: 1256 });
-  await journal.verified(0, sha256);
+  journal.fixed();
+  journal.wrote(0, { from: 0, to: 100 });
+  journal.wrote(0, { from: 100, to: 250 });
+  journal.wrote(12, { from: 1000, to: 1256 });
+  journal.verified(0, sha256);
   await journal.close();
   const text = await readFile(path, 'utf8');
   for (let length = 0; length <= text.length; length += 1) {
@@ -38,8 +38,8 @@ test('a journal that was cut off anywhere tells nothing that was not written', a
   await truncate(path, text.length - 3);
   const again = await TransferJournal.open(path, digest, 'boot-1');
   expect(again.state.verified.size).toBe(0);
-  await again.verified(0, sha256);
-  await again.damaged(12);
+  again.verified(0, sha256);
+  again.damaged(12);
   await again.close();
   await appendFile(path, 'w 0 9');
   const third = await TransferJournal.open(path, digest, 'boot-1');
@@ -52,15 +52,15 @@ test('a journal that was cut off anywhere tells nothing that was not written', a
 test('after the machine went down everything is checked again, and nothing is fetched again that may be there', async () => {
   const path = join(folder, 'rebooted');
   const journal = await TransferJournal.open(path, digest, 'boot-1');
-  await journal.fixed();
-  await journal.wrote(3, { from: 0, to: 50 });
-  await journal.verified(3, sha256);
+  journal.fixed();
+  journal.wrote(3, { from: 0, to: 50 });
+  journal.verified(3, sha256);
   await journal.close();
   const after = await TransferJournal.open(path, digest, 'boot-2');
   expect(after.state).toMatchObject({ hasFixed: false });
   expect(after.state.verified.size).toBe(0);
   expect(after.state.written.get(3)).toEqual([{ from: 0, to: 50 }]);
-  await after.verified(3, sha256);
+  after.verified(3, sha256);
   await after.close();
   const later = await TransferJournal.open(path, digest, 'boot-2');
   expect(later.state.verified.get(3)).toBe(sha256);

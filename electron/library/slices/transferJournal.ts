@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { addSpan, type Span } from './spans.ts';
 
@@ -12,8 +13,9 @@ export interface TransferState {
 }
 
 /**
- * Notes what has been written to a stage's unfinished files, after it was written: one line for each piece. A process that is
- * killed loses at most the piece that it had not noted yet. A machine that goes down may have noted what its disk never
+ * Notes what has been written to a stage's unfinished files, at once after it was written: one line for each piece. A process
+ * that is killed loses only pieces that were being written. Lines are so short that waiting for another thread to write
+ * them would take longer than writing them here, and would leave more to lose. A machine that goes down may have noted what its disk never
  * got, so after one (`bootId` tells) tensors are checked again; their hashes find what is missing.
  */
 export class TransferJournal {
@@ -40,30 +42,34 @@ export class TransferJournal {
     return journal;
   }
 
-  async fixed(): Promise<void> {
+  fixed(): void {
     this.state.hasFixed = true;
-    await this.#file.appendFile('f\n');
+    this.#note('f');
   }
 
-  async wrote(unit: number, span: Span): Promise<void> {
+  wrote(unit: number, span: Span): void {
     this.state.written.set(unit, addSpan(this.state.written.get(unit) ?? [], span));
-    await this.#file.appendFile(`w ${unit} ${span.from} ${span.to}\n`);
+    this.#note(`w ${unit} ${span.from} ${span.to}`);
   }
 
-  async verified(unit: number, sha256: string): Promise<void> {
+  verified(unit: number, sha256: string): void {
     this.state.verified.set(unit, sha256);
-    await this.#file.appendFile(`v ${unit} ${sha256}\n`);
+    this.#note(`v ${unit} ${sha256}`);
   }
 
   /** The tensor is not what it should be; nothing of it counts. */
-  async damaged(unit: number): Promise<void> {
+  damaged(unit: number): void {
     this.state.written.delete(unit);
     this.state.verified.delete(unit);
-    await this.#file.appendFile(`x ${unit}\n`);
+    this.#note(`x ${unit}`);
   }
 
   async close(): Promise<void> {
     await this.#file.close();
+  }
+
+  #note(line: string): void {
+    writeSync(this.#file.fd, `${line}\n`);
   }
 }
 

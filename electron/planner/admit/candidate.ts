@@ -11,7 +11,7 @@ export interface Candidate {
   deviceBytes: number;
   /** The same with the plain RAM that may be used besides. */
   capacity: number;
-  /** Bytes that it needs beside stages and headroom: for leading, and on a CPU for attention. */
+  /** Bytes that it needs beside stages and headroom: for leading, on a CPU for attention, and what was measured beside. */
   besideBytes: number;
   /** Bytes per second. */
   speed: number;
@@ -39,7 +39,9 @@ export interface Role {
 export function candidateOf(member: Member, costs: RangeCosts, settings: Settings, role: Role): Candidate {
   const deviceClass = deviceClassOf(member);
   const headroom = member.headroomBytes ?? Math.ceil(member.memoryBytes * settings.headroom);
-  const besideBytes = (role.leads ? coordinatorBytes(deviceClass, settings) : 0) + attentionBytes(deviceClass, costs);
+  const leadingBytes = role.leads ? coordinatorBytes(deviceClass, settings) : 0;
+  // What was measured may say that the buffers are smaller, never that weights take nothing.
+  const besideBytes = Math.max(0, leadingBytes + attentionBytes(deviceClass, costs) + (member.stageExtraBytes ?? 0));
   const deviceBytes = Math.max(0, member.memoryBytes - headroom - besideBytes);
   const spare = role.plainRam && deviceClass !== 'cpu' ? (member.hostMemoryBytes ?? 0) : 0;
   const measured = measuredSpeed(member, costs, settings);

@@ -9,6 +9,7 @@ import {
   checkObject,
   checkOptional,
   checkText,
+  mostBytes,
   positive,
   rate,
 } from './checks.ts';
@@ -34,6 +35,7 @@ export function checkMembers(members: readonly Member[]): void {
     checkOptional(member.hostBandwidth, `${field}.hostBandwidth`, rate);
     checkOptional(member.flops, `${field}.flops`, { ...rate, most: 1e21 });
     checkOptional(member.headroomBytes, `${field}.headroomBytes`, {});
+    checkOptional(member.stageExtraBytes, `${field}.stageExtraBytes`, { least: -mostBytes });
     if (member.name !== undefined) checkText(member.name, `${field}.name`);
     checkText(member.build, `${field}.build`);
     if (member.reachability !== undefined) {
