@@ -9,6 +9,7 @@ import { servingSizes } from '../electron/pipeline/servingSizes.ts';
 import { stageBytes } from '../electron/planner/stageBytes.ts';
 import { hasSoftwareVulkan, softwareVulkanEnv } from '../electron/stage/testing/softwareVulkan.ts';
 import { demoModelPath } from './testing/demoCorpus.ts';
+import { eventually } from './testing/eventually.ts';
 import { TestRoom } from './testing/testRoom.ts';
 
 const GIB = 2 ** 30;
@@ -24,14 +25,17 @@ async function lengthThatTakes(bytes: number): Promise<number> {
   }
 }
 
+const truthsSchema = z.object({
+  truths: z.array(z.object({ member: z.string(), backend: z.string(), extraBytes: z.int() })),
+});
+
 it('what stages took is kept and shown, for later plans', async () => {
   const room = await TestRoom.forModel(demoModelPath, 2);
   try {
     await room.serve({ modelPath: demoModelPath });
     const [pipeline] = room.lead.models.pipelines();
-    const truths = z
-      .object({ truths: z.array(z.object({ member: z.string(), backend: z.string(), extraBytes: z.int() })) })
-      .parse(JSON.parse(await readFile(join(room.homes[0] ?? '', 'memory.json'), 'utf8'))).truths;
+    const text = await eventually(() => readFile(join(room.homes[0] ?? '', 'memory.json'), 'utf8'));
+    const { truths } = truthsSchema.parse(JSON.parse(text));
     expect(truths.map(({ member }) => member).sort()).toEqual(room.members.map(({ id }) => id).sort());
     for (const { member, bytes, takenBytes = Number.NaN } of pipeline?.report.stages ?? []) {
       const truth = truths.find((each) => each.member === member);
