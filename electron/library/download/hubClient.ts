@@ -86,7 +86,10 @@ function shardUrls(url: URL): URL[] {
   });
 }
 
-/** Follows redirections by hand: the hub's hash of the file is in the first answer, and the token is for the hub alone. */
+/**
+ * Follows redirections by hand: the hub's hash of the file is in its first answer, and the token is for the hub alone. Asks for
+ * one byte rather than with HEAD, which addresses that are signed for GET refuse.
+ */
 async function describeFile(start: URL, reference: ModelReference, options: HubOptions): Promise<RemoteFile> {
   const model = reference.kind === 'hub' ? `${reference.user}/${reference.repository}` : null;
   const name = fileName(start);
@@ -94,31 +97,36 @@ async function describeFile(start: URL, reference: ModelReference, options: HubO
   let url = start;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
     // Bodies that are compressed on the way have no length that counts.
-    const headers = { 'accept-encoding': 'identity' };
-    const response = await ask(url, { method: 'HEAD', headers, redirect: 'manual' }, options);
+    const headers = { 'accept-encoding': 'identity', range: 'bytes=0-0' };
+    const response = await ask(url, { method: 'GET', headers, redirect: 'manual' }, options);
+    await response.body?.cancel();
     note(known, response.headers);
     const location = response.headers.get('location');
     if (response.status >= 300 && response.status < 400 && location !== null && URL.canParse(location, url.href)) {
       url = new URL(location, url);
       if (!/^https?:$/.test(url.protocol)) break;
+      // The hub has said all there is to know.
+      if (known.bytes !== null) return { name, url: url.href, ...known };
       continue;
     }
-    if (response.ok) {
-      known.bytes ??= wholeNumber(response.headers.get('content-length'));
-      return { name, url: url.href, ...known };
-    }
-    // It knows no such question; the download itself will show.
-    if (response.status === 405 || response.status === 501) return { name, url: url.href, ...known };
-    throw refusal(response, start, options, model);
+    if (!response.ok) throw refusal(response, start, options, model);
+    known.bytes ??= wholeSize(response);
+    return { name, url: url.href, ...known };
   }
-  throw new LibraryError('Refused', `${start.href} leads nowhere: it redirects too often.`);
+  throw new LibraryError('Refused', `${start.href} leads to nothing that can be downloaded.`);
+}
+
+function wholeSize({ status, headers }: Response): number | null {
+  if (status !== 206) return wholeNumber(headers.get('content-length'));
+  return wholeNumber(/\/(\d+)$/.exec(headers.get('content-range') ?? '')?.[1] ?? null);
 }
 
 function note(known: Pick<RemoteFile, 'bytes' | 'sha256' | 'tag'>, headers: Headers): void {
-  known.bytes ??= wholeNumber(headers.get('x-linked-size'));
-  const tag = (headers.get('x-linked-etag') ?? headers.get('etag'))?.replace(/^W\//, '').replaceAll('"', '') ?? null;
+  const linked = headers.get('x-linked-etag');
+  const tag = (linked ?? headers.get('etag'))?.replace(/^W\//, '').replaceAll('"', '') ?? null;
   known.tag ??= tag;
-  if (headers.has('x-linked-etag') && tag !== null && /^[0-9a-f]{64}$/.test(tag)) known.sha256 ??= tag;
+  known.bytes ??= wholeNumber(headers.get('x-linked-size'));
+  if (linked !== null && tag !== null && /^[0-9a-f]{64}$/.test(tag)) known.sha256 ??= tag;
 }
 
 function wholeNumber(text: string | null): number | null {
@@ -159,7 +167,7 @@ async function ask(
 }
 
 /** Nobody answers. */
-export function unreachable(url: URL, cause: unknown): LibraryError {
+function unreachable(url: URL, cause: unknown): LibraryError {
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
   const why = inner instanceof Error && 'code' in inner ? String(inner.code) : inner instanceof Error ? inner.name : '';
   const remedy = 'Check the connection and ask again; what has arrived is kept.';
