@@ -161,6 +161,20 @@ describe('a file that is not as it was', () => {
     expect([...after.tensors].filter(([name, hash]) => before.tensors.get(name) !== hash)).toHaveLength(1);
   });
 
+  it('is taken as it is now by an import, whatever was known before', async () => {
+    const of = await library();
+    const [path = ''] = await make(folder.at('retrained.gguf'), 18);
+    const { id } = await of.import(path);
+    await of.hashes(id);
+    const file = await open(path, 'r+');
+    await file.write(Buffer.from([0x5a]), 0, 1, (await file.stat()).size - 40);
+    await file.close();
+    await settled(path);
+    await of.import(path);
+    await of.hashes(id);
+    expect(stateOf(of, id)).toMatchObject({ state: 'ready', hashed: true });
+  });
+
   it('is read again when it was only touched', async () => {
     const of = await library();
     const [path = ''] = await make(folder.at('touched.gguf'), 8);

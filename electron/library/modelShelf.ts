@@ -79,15 +79,14 @@ export class ModelShelf {
     const marks = await marksOf(source);
     const id = modelFingerprint(source);
     const before = this.#models.get(id);
+    const marksBefore = before?.entry.files ?? [];
     if (before !== undefined) {
       await this.#check(before);
       const isHere = marks.some((mark) => before.entry.files.some((file) => file.path === mark.path));
       if (before.state === 'ready' && !isHere) return shown(before);
     }
     const isSame =
-      before !== undefined &&
-      (before.state === 'ready' || before.state === 'gone') &&
-      sameBytes(before.entry.files, marks);
+      before !== undefined && (before.state === 'ready' || before.state === 'gone') && sameBytes(marksBefore, marks);
     const entry: LibraryEntry = {
       ...aboutModel(id, source),
       files: marks,
