@@ -1,6 +1,6 @@
 /** What the gateway sees of a model that serves: text in, tokens out, wherever its pipeline runs. */
 
-/** How the last stage picks a token; native/src/sampler.h says in which order. */
+/** How the last stage picks a token; native/src/sequenceSampler.h says in which order. */
 export interface TokenSampling {
   /** 0 is greedy. */
   temperature: number;

@@ -13,7 +13,7 @@ export function uniformAt(seed: bigint, choice: number, position: number): numbe
   return Number(bits >> 11n) / 2 ** 53;
 }
 
-/** The draw of native/src/sampler.h from probabilities at temperature 1, most probable first. */
+/** The draw of native/src/sequenceSampler.h from probabilities at temperature 1, most probable first. */
 export function documentedDraw(
   probabilities: readonly (readonly [token: number, probability: number])[],
   { temperature, topP }: { temperature: number; topP: number },
