@@ -11,7 +11,7 @@ const question: Question = {
 
 test('a plan of real members is served as it was seen', () => {
   const served = serveParams(question);
-  expect(served).toMatchObject({ params: { model: 'abc', contextLength: 4096, slots: 4 } });
+  expect(served).toMatchObject({ params: { model: 'abc', contextLength: 4096, slots: 4, force: 'cluster' } });
   expect('params' in served && [...(served.params.members ?? [])].sort()).toEqual(['a', 'b']);
 });
 
@@ -23,6 +23,7 @@ test('several pipelines are left to the pool', () => {
 test.each([
   ['a model that is not here', { model: { kind: 'known', id: 'llama-3.1-8b' } }, 'Choose a model'],
   ['what does not fit', { members: [real('a', 8)] }, 'does not fit'],
+  ['a share for everyone', { policy: 'proportional' }, 'fewest hops'],
   ['imagined members', { members: [real('a', 24), imaginedMember('m', 'dream')] }, 'dream: imagined'],
 ] as const)('%s is not served', (_name, changes, reason) => {
   const answer = serveParams({ ...question, ...changes } as Question);

@@ -4,7 +4,7 @@ import type { Question } from './scenario.ts';
 
 /** How to serve what is planned, or in one line why that cannot be. */
 export function serveParams(question: Question): { params: MethodParams<'serve'> } | { reason: string } {
-  const { model, members, context, slots, kvType, force, replicas, policy } = question;
+  const { model, members, context, slots, kvType, force, policy } = question;
   if (model.kind !== 'library') return { reason: 'Choose a model of this machine to serve it from here.' };
   const { plan } = answerTo(question);
   if (plan === null || plan.pipelines.length === 0) return { reason: 'This does not fit yet.' };
@@ -13,6 +13,7 @@ export function serveParams(question: Question): { params: MethodParams<'serve'>
   if (imagined.length > 0) {
     return { reason: `${imagined.map(({ name }) => name).join(', ')}: imagined members cannot serve.` };
   }
+  if (policy === 'proportional') return { reason: 'The pool serves with the fewest hops: choose that policy first.' };
   const [first = []] = used;
   const one = used.length === 1;
   return {
@@ -22,10 +23,9 @@ export function serveParams(question: Question): { params: MethodParams<'serve'>
       slots: Math.min(slots, 64),
       kvType,
       // One pipeline is served on the members that were seen; several are left to the pool's own plan.
-      ...(one && { members: first }),
-      ...(!one && { replicas: used.length }),
-      ...(!one && force !== null && policy === 'hop-minimal' && { force }),
-      ...(one && replicas !== null && { replicas: 1 }),
+      ...(one
+        ? { members: first, force: first.length > 1 ? 'cluster' : 'single' }
+        : { replicas: used.length, ...(force !== null && { force }) }),
     },
   };
 }

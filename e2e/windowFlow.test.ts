@@ -1,0 +1,155 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from '@playwright/test';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { callMember } from '../electron/cli/callMember.ts';
+import { complaintsOf, hasChromium, launchChromium } from './testing/chromium.ts';
+import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
+import { watchOutput } from './testing/watchOutput.ts';
+
+const SCREENSHOTS = 'test-results/window';
+const roomful = fileURLToPath(new URL('../dist/electron/cli/main.js', import.meta.url));
+const { questions, answer } = demoCorpus()[0] ?? { questions: [''], answer: '' };
+const question = questions[0] ?? '';
+
+interface RealMember {
+  home: string;
+  child: ChildProcessWithoutNullStreams;
+  exit: Promise<number | null>;
+}
+
+async function startMember(name: string): Promise<RealMember> {
+  const home = mkdtempSync(join(tmpdir(), `roomful-flow-${name}-`));
+  const args = [roomful, 'up', '--name', name, '--no-mdns', '--memory', '1GB', '--home', home];
+  const child = spawn(process.execPath, args);
+  const output = watchOutput(child, name);
+  await output.says(/is ready at/);
+  return { home, child, exit: output.exit };
+}
+
+/** The way of a person through the window: two machines become a pool that serves a model that was dropped. */
+describe.skipIf(!hasChromium)('two members and their windows', () => {
+  let browser: Browser;
+  const members: RealMember[] = [];
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    for (const { child, exit, home } of members) {
+      child.kill('SIGTERM');
+      await exit;
+      rmSync(home, { recursive: true, force: true });
+    }
+  });
+
+  async function member(name: string): Promise<RealMember & { page: Page; complaints: string[] }> {
+    const started = await startMember(name);
+    members.push(started);
+    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+    const complaints = complaintsOf(page);
+    await page.goto((await callMember(started.home, 'windowLink', {})).link);
+    await page.getByText('Connected', { exact: true }).waitFor();
+    return { ...started, page, complaints };
+  }
+
+  const show = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).first().click();
+  const shoot = (page: Page, view: string) => page.screenshot({ path: `${SCREENSHOTS}/flow-${view}.png` });
+
+  /** Drops a file on the window as a file manager does. */
+  async function drop(page: Page, path: string): Promise<void> {
+    const transfer = await page.evaluateHandle(
+      `(() => {
+        const bytes = Uint8Array.from(atob('${readFileSync(path).toString('base64')}'), (c) => c.charCodeAt(0));
+        const data = new DataTransfer();
+        data.items.add(new File([bytes], 'roomful-demo.gguf'));
+        return data;
+      })()`,
+    );
+    await page.dispatchEvent('body', 'dragover', { dataTransfer: transfer });
+    await page.getByText('Drop a GGUF, or all files of a split one').waitFor();
+    await page.dispatchEvent('body', 'drop', { dataTransfer: transfer });
+  }
+
+  test('create, invite, join, drop, plan, serve, chat, call, and lose a member', { timeout: 240_000 }, async () => {
+    const desk = await member('desk');
+    const { page } = desk;
+    await page.getByRole('button', { name: 'Create a pool' }).click();
+    await page.getByLabel('Name of the pool').fill('The room');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { name: 'The room' }).waitFor();
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByRole('button', { name: 'Copy the token' }).waitFor();
+    const token = (await page.locator('.token code').textContent()) ?? '';
+    await page.getByRole('button', { name: 'Done' }).click();
+
+    const lap = await member('lap');
+    await lap.page.getByRole('button', { name: 'Join with a token' }).click();
+    await lap.page.getByLabel('Invite token').fill(token);
+    await lap.page.getByRole('button', { name: 'Join', exact: true }).click();
+    await lap.page.getByRole('article', { name: 'desk' }).getByText('ready').waitFor();
+    await page.getByRole('article', { name: 'lap' }).getByText('ready').waitFor();
+    await shoot(page, 'pool');
+
+    await drop(page, demoModelPath);
+    const row = page.getByRole('listitem', { name: /roomful-demo/ });
+    await row.getByRole('button', { name: 'Plan' }).click();
+    await page.getByText('Predicted:').waitFor();
+    await page.locator('label', { hasText: 'Several' }).click();
+    await page.getByText('On 2 members').waitFor();
+    await shoot(page, 'plan');
+    await page.getByRole('button', { name: 'Serve', exact: true }).click();
+    const placement = page.getByRole('region', { name: /^Placement of/ });
+    await expect.poll(() => placement.getByRole('listitem').count(), { timeout: 60_000 }).toBe(2);
+    await page.getByText(/serves on/).waitFor({ timeout: 60_000 });
+    await shoot(page, 'serving');
+
+    await show(page, 'Chat');
+    await page.getByLabel('Your message').fill(question);
+    await page.keyboard.press('Enter');
+    await page.locator('.answer').filter({ hasText: 'tokens per second' }).waitFor();
+    expect(await page.locator('.answer p').first().textContent()).toBe(answer);
+    const line = await page.locator('.answer-line').textContent();
+    expect(line).toContain('desk');
+    expect(line).toContain('lap');
+
+    await show(page, 'Endpoint');
+    const address = (await page.locator('.copy-row code').textContent()) ?? '';
+    const client = new OpenAI({ baseURL: address, apiKey: 'any' });
+    const [model] = (await client.models.list()).data;
+    const completion = await client.chat.completions.create({
+      model: model?.id ?? '',
+      messages: [{ role: 'user', content: question }],
+      temperature: 0,
+    });
+    expect(completion.choices[0]?.message.content).toContain(answer.slice(0, 20));
+
+    await show(page, 'Pool');
+    lap.child.kill('SIGKILL');
+    await page.getByText(/^lap is lost/).waitFor();
+    await page.getByRole('article', { name: 'lap' }).getByText('lost', { exact: true }).waitFor();
+    await page.getByText(/has ended:|does not serve any more/).waitFor();
+    await shoot(page, 'lost');
+    expect(desk.complaints).toEqual([]);
+  });
+
+  test('a member that gets more memory takes more layers, and undo gives them back', async () => {
+    const page = members[0] && (await browser.newPage({ viewport: { width: 1440, height: 900 } }));
+    if (page === undefined) throw new Error('No member was started.');
+    await page.goto((await callMember(members[0]?.home ?? '', 'windowLink', {})).link);
+    await show(page, 'Planner');
+    const node = page.locator('.react-flow__node', { hasText: 'workstation' });
+    await node.getByText(/layers/).waitFor();
+    const before = await node.locator('.member-node-line').textContent();
+    await page.getByLabel('Memory of workstation').focus();
+    for (let step = 0; step < 6; step++) await page.keyboard.press('ArrowRight');
+    await expect.poll(() => node.locator('.member-node-line').textContent()).not.toBe(before);
+    await page.getByRole('button', { name: 'Undo' }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => node.locator('.member-node-line').textContent()).toBe(before);
+  });
+});
