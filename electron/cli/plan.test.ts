@@ -164,6 +164,62 @@ describe('a GGUF', () => {
   });
 });
 
+describe('choices', () => {
+  const room = () =>
+    fileWith({
+      members: ['a1', 'b2', 'c3'].map((address) => gb(address, 1, { host_memory_gb: 1 })),
+      coordinator: 'a1',
+    });
+  const planned = async (...flags: string[]) =>
+    JSON.parse(await printed('--model', demo, '--members', room(), '--context', '64', ...flags, '--json'));
+  const placed = ({ pipelines }: { pipelines: { stages: { address: string }[] }[] }) =>
+    pipelines.map(({ stages }) => stages.map(({ address }) => address));
+
+  test('of members: only these, in this order, or not these', async () => {
+    const fixed = await planned('--only', 'c3,b2', '--force', 'cluster', '--policy', 'proportional');
+    expect(placed(fixed)).toEqual([['c3', 'b2']]);
+    expect(placed(await planned('--exclude', 'a1,c3'))).toEqual([['b2']]);
+  });
+
+  test('of the number of pipelines', async () => {
+    expect(placed(await planned())).toHaveLength(3);
+    expect(placed(await planned('--max-replicas', '2'))).toHaveLength(2);
+    const four = await planned('--replicas', '4');
+    expect(four.explain).toContain('4 pipelines asked for; the members suffice for 3.');
+  });
+
+  test('of the leader, the KV cache, the prompt and the wire', async () => {
+    expect(await planned('--coordinator', 'c3')).toMatchObject({ coordinator: 'c3' });
+    const kvOf = async (...flags: string[]) => (await planned(...flags)).pipelines[0].stages[0].bytes.kv;
+    expect(await kvOf('--kv-type', 'q8_0')).toBeLessThan(await kvOf());
+    expect((await planned('--prompt-tokens', '77')).prediction.promptTokens).toBe(77);
+    const plain = await planned();
+    expect((await planned('--exact')).activationBytesPerToken).toBe(2 * plain.activationBytesPerToken);
+  });
+
+  test('of plain RAM, and measured stage times from the file', async () => {
+    const small = fileWith({
+      members: [gb('a1', 0.005, { host_memory_gb: 1 })],
+      measured: [{ address: 'a1', startLayer: 0, endLayer: 12, ms: 40 }],
+    });
+    const args = ['--model', demo, '--members', small, '--context', '64', '--slots', '1', '--json'];
+    const offload = JSON.parse(await printed(...args));
+    expect(offload.pipelines[0].prediction.stages).toEqual([{ address: 'a1', ms: 40 }]);
+    expect(JSON.parse(await printed(...args, '--plain-ram', 'never')).fit).toBe('DoesNotFit');
+  });
+
+  test('in the compact form too', async () => {
+    const shape = fileWith({ layers: 40, hidden_dim: 8, total_vram_gb: 20 });
+    const members = fileWith(['a1', 'b2', 'c3'].map((address) => gb(address, 24)));
+    const compact = async (...flags: string[]) =>
+      placed(JSON.parse(await printed('--model', shape, '--members', members, ...flags, '--json')));
+    expect(await compact('--only', 'c3,a1', '--force', 'cluster')).toEqual([['c3', 'a1']]);
+    expect(await compact('--exclude', 'a1', '--policy', 'hop-minimal')).toEqual([['b2'], ['c3']]);
+    expect(await compact('--policy', 'hop-minimal', '--max-replicas', '2')).toHaveLength(2);
+    expect(await compact('--replicas', '3')).toHaveLength(3);
+  });
+});
+
 describe('a full shape', () => {
   test('is planned like a GGUF, with members as the planner spells them', async () => {
     const layer = { weightBytes: 1e9, kvBytesPerToken: 4096 };
@@ -231,6 +287,23 @@ describe('bad input is one line that names it', () => {
       args: ['--model', demo, '--members', fileWith({ members: [gb('a1', 4)], coordinator: 'zz' })],
       line: /\d\.json: coordinator is zz, which no member has/,
     },
+    ...[demo, shape].flatMap((model) => [
+      {
+        what: 'a stranger to plan with',
+        args: ['--model', model, '--members', members, '--only', 'a1,zz'],
+        line: /^--only is zz, which no member has/,
+      },
+      {
+        what: 'a stranger to leave out',
+        args: ['--model', model, '--members', members, '--exclude', 'zz'],
+        line: /^--exclude is zz, which no member has/,
+      },
+      {
+        what: 'a stranger to lead',
+        args: ['--model', model, '--members', members, '--coordinator', 'zz'],
+        line: /^--coordinator is zz, which no member has/,
+      },
+    ]),
     {
       what: 'a link to nobody',
       args: ['--model', demo, '--members', fileWith({ members: [gb('a1', 4)], links: [{ from: 'a1', to: 'zz' }] })],
@@ -276,10 +349,10 @@ describe('bad input is one line that names it', () => {
     expect(bad.stderr).toMatch(/^roomful: .*members\[0\]\.vram_gb: .*\n$/);
     expect({ status: bad.status, stdout: bad.stdout }).toEqual({ status: 1, stdout: '' });
     const tooLarge = run('--model', shape, '--members', members, '--context', '9');
-    expect(tooLarge.stderr).toBe(
-      'roomful: a compact shape has no KV cache, so --context and --slots change nothing.\n',
-    );
+    expect(tooLarge.stderr).toBe('roomful: a compact shape has no KV cache, speeds or prompts; ignored: --context.\n');
     expect(tooLarge.stdout).toMatch(/^DoesNotFit\n/);
     expect(tooLarge.status).toBe(0);
+    const empty = run('--model', shape, '--members', fileWith([]), '--json');
+    expect({ status: empty.status, fit: JSON.parse(empty.stdout).fit }).toEqual({ status: 0, fit: 'DoesNotFit' });
   });
 });

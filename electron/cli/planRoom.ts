@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { backendNamed } from '../planner/backend.ts';
 import { deviceClasses, type Member, reachabilities } from '../planner/member.ts';
-import type { Link } from '../planner/planOptions.ts';
+import type { Link, MeasuredStage } from '../planner/planOptions.ts';
 import { parseJsonFile, plainWords } from './parseJsonFile.ts';
 
 /** The members of a MEMBERS.json. */
 export interface PlanRoom {
   members: Member[];
   links: Link[];
+  measured: MeasuredStage[];
   coordinator: string | undefined;
 }
 
@@ -76,6 +77,13 @@ const link = z.object({
   reachability: z.enum(reachabilities).optional(),
 });
 
+const measuredStage = z.object({
+  address: text,
+  startLayer: z.int().nonnegative(),
+  endLayer: z.int().positive(),
+  ms: z.number().positive().max(1e9),
+});
+
 const isPlannerMember = (value: unknown) => typeof value === 'object' && value !== null && 'memoryBytes' in value;
 const member = z.unknown().transform((value, context): Member => {
   const parsed = (isPlannerMember(value) ? plannerMember : scriptMember).safeParse(value, plainWords);
@@ -86,16 +94,21 @@ const member = z.unknown().transform((value, context): Member => {
 
 const room = z.preprocess(
   (value) => (Array.isArray(value) ? { members: value } : value),
-  z.object({ members: z.array(member), links: z.array(link).default([]), coordinator: text.optional() }),
+  z.object({
+    members: z.array(member),
+    links: z.array(link).default([]),
+    measured: z.array(measuredStage).default([]),
+    coordinator: text.optional(),
+  }),
 );
 
 /**
- * Reads a MEMBERS.json: a list of members, or `{members, links?, coordinator?}`. A member is spelt as scripts do (`address`,
+ * Reads a MEMBERS.json: a list of members, or `{members, links?, measured?, coordinator?}`. A member is spelt as scripts do (`address`,
  * `vram_gb`, `backend`, `llama_commit`; if wanted `reachability`, `name`, `deviceClass`, `paused`, `stale`, `bandwidth_gb_s`,
  * `host_memory_gb`) or as the
  * planner does (`Member`, in bytes); other fields are ignored. Throws an error of one line that names file and field.
  */
 export async function readPlanRoom(path: string): Promise<PlanRoom> {
-  const { members, links, coordinator } = await parseJsonFile(path, room);
-  return { members, links, coordinator };
+  const { members, links, measured, coordinator } = await parseJsonFile(path, room);
+  return { members, links, measured, coordinator };
 }

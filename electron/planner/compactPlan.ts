@@ -59,10 +59,10 @@ const speeds = { accelerated: 400e9, plain: 40e9 };
 /**
  * Plans from the compact params of scripts: `{model: {layers, hidden_dim, total_vram_gb}, members: [{address, vram_gb,
  * backend, llama_commit, reachability, deviceClass, paused, stale}], user_forced, force_single, policy, reference_commit,
- * head, cluster_members, links}`; of a member the first four are needed. Memory is GB as given, without headroom or KV, and
+ * head, cluster_members, excluded, replicas, max_replicas, links}`; of a member the first four are needed. Memory is GB as given, without headroom or KV, and
  * all layers are equal. The policy is proportional where none is named, and then CPU members are the equals of others. The
  * reference build is `reference_commit`, else that of `head`, else that of the lowest address. `cluster_members` restricts
- * and orders the members under both policies. `links` are those of `PlanOptions`. Throws `InvalidInput`, which names the
+ * and orders the members under both policies; `excluded`, `replicas` and `max_replicas` are those of `PlanOptions`. `links` are those of `PlanOptions`. Throws `InvalidInput`, which names the
  * field.
  */
 export function compactPlan(params: unknown): CompactPlan {
@@ -71,6 +71,7 @@ export function compactPlan(params: unknown): CompactPlan {
   const everyone = membersOf(input.members);
   checkMembers(everyone);
   const members = restricted(everyone, input.cluster_members);
+  const excluded = named(input.excluded, 'excluded', everyone).map(({ address }) => address);
   const links = linksOf(input.links, everyone);
   const policy = input.policy ?? 'proportional';
   checkChoice(policy, policies, 'policy');
@@ -92,6 +93,9 @@ export function compactPlan(params: unknown): CompactPlan {
       ...(fixed ? { members: members.map(({ address }) => address) } : {}),
       ...(forced ? { force: 'cluster' as const } : {}),
       ...(single ? { force: 'single' as const } : {}),
+      excluded,
+      replicas: countOf(input.replicas, 'replicas'),
+      maxReplicas: countOf(input.max_replicas, 'max_replicas'),
     }),
     weightsOnly: true,
   };
@@ -195,10 +199,15 @@ function knownBackend(value: unknown, field: string): Backend {
 }
 
 function restricted(members: Member[], wanted: unknown): Member[] {
-  if (wanted === undefined || wanted === null) return members;
-  checkList(wanted, 'cluster_members');
+  return wanted === undefined || wanted === null ? members : named(wanted, 'cluster_members', members);
+}
+
+/** The members with these addresses, in their order; nobody for nothing. */
+function named(wanted: unknown, list: string, members: readonly Member[]): Member[] {
+  if (wanted === undefined || wanted === null) return [];
+  checkList(wanted, list);
   return wanted.map((address, index) => {
-    const field = `cluster_members[${index}]`;
+    const field = `${list}[${index}]`;
     checkText(address, field);
     if (wanted.indexOf(address) !== index) throw new InvalidInput(field, `names ${address} twice`);
     const member = members.find((each) => each.address === address);
@@ -229,6 +238,12 @@ function referenceOf(reference: unknown, head: Member | null, members: readonly 
 function linksOf(value: unknown, members: readonly Member[]): readonly Link[] {
   if (value === undefined || value === null) return [];
   checkLinks(value, members, 'links');
+  return value;
+}
+
+function countOf(value: unknown, field: string): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  checkNumber(value, field, positiveCount);
   return value;
 }
 
