@@ -48,6 +48,15 @@ describeOnLan('the commands about the pool', () => {
     expect(without).toEqual({ problems: [], network: { multicast: null } });
   });
 
+  test("what a machine shares is its owner's to set, and stays so", async () => {
+    const changed = JSON.parse(await bob.run('sharing', '--memory', '2GB', '--battery', 'off', '--json'));
+    expect(changed).toMatchObject({ memoryBytes: 2e9, manners: { battery: { pause: false }, heat: { pause: true } } });
+    await bob.stop();
+    await bob.up();
+    expect(JSON.parse(await bob.run('sharing', '--json'))).toEqual(changed);
+    await allAlive();
+  });
+
   test('a pinned member leads next, also after its restart, though another comes first by itself', async () => {
     const [last, other] = bob.id > cyd.id ? [bob, cyd] : [cyd, bob];
     await last.run('pin');

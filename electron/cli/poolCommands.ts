@@ -9,11 +9,13 @@ import type {
   PoolMemberDetail,
   PoolStatus,
   ServingPipeline,
+  SharingSettings,
 } from '../gateway/memberApi.ts';
 import { formatBytes } from '../planner/formatBytes.ts';
 import { createPrivateFile, readPrivateFile } from '../pool/privateFile.ts';
 import { askMember, callMember } from './callMember.ts';
 import { homeOf, homeOption } from './homeOption.ts';
+import { parseBytes } from './parseBytes.ts';
 import { readLines } from './readLines.ts';
 import { readPassphrase } from './readPassphrase.ts';
 import { textTable } from './textTable.ts';
@@ -23,13 +25,20 @@ interface CommonOptions {
   json?: boolean;
 }
 
+interface SharingFlags {
+  memory?: number | 'auto';
+  battery?: boolean;
+  heat?: boolean;
+  gpu?: boolean;
+}
+
 /** The commands about the pool; each asks the member that runs with the same data folder. */
 export function poolCommands(): Command[] {
   return [
     asking('create', 'make a pool of which this machine is the first member')
       .argument('[name]', 'what to call it', 'My pool')
       .action(async (name: string, options: CommonOptions) => {
-        await tell(options, 'create', { name }, ({ pool }) => `The pool ${pool?.name} is made. Now: roomful invite`);
+        await tell(options, 'create', { name }, ({ pool }) => createdText(pool?.name ?? name));
       }),
     asking('invite', 'print a token that lets one machine join')
       .option('--minutes <n>', 'how long it is good for', parseMinutes, 10)
@@ -72,6 +81,18 @@ export function poolCommands(): Command[] {
     asking('resume', 'share again').action(async (options: CommonOptions) => {
       await tell(options, 'resume', {}, () => 'This machine shares again, unless its battery, heat or owner forbid.');
     }),
+    asking('sharing', 'show or change what this machine shares, and when it pauses by itself')
+      .option('--memory <bytes>', 'how much memory to share, such as 8GB; auto for what is free', parseAmount)
+      .option('--battery <pause>', 'on or off: pause while it runs on its battery', parseSwitch)
+      .option('--heat <pause>', 'on or off: pause while it is hot', parseSwitch)
+      .option('--gpu <pause>', 'on or off: pause while other programs want its graphics card', parseSwitch)
+      .action(async (options: CommonOptions & SharingFlags) => {
+        const { memory, battery, heat, gpu } = options;
+        const change = { memoryBytes: memory === 'auto' ? null : memory, battery, heat, gpu };
+        const isChange = Object.values(change).some((value) => value !== undefined);
+        if (isChange) await tell(options, 'changeSharing', change, sharingText);
+        else await tell(options, 'sharing', {}, sharingText);
+      }),
     asking('promote', 'let a member invite and remove others too')
       .argument('<member>', 'its name or id')
       .action(async (member: string, options: CommonOptions) => {
@@ -209,6 +230,36 @@ function doctorText(report: DoctorReport): string {
   const found = problems.length === 0 ? ['Nothing is wrong, as far as this member can tell.'] : problems;
   const multicast = network.multicast === null ? 'Multicast is not used.' : network.multicast.message;
   return [...found, multicast, 'For a bug report add the output of: roomful doctor --json'].join('\n');
+}
+
+function createdText(pool: string): string {
+  return [
+    `The pool ${pool} is made. Now: roomful invite`,
+    'This machine is its only admin. Promote another member later, or keep the key: roomful export-authority FILE',
+  ].join('\n');
+}
+
+function sharingText({ paused, memoryBytes, manners }: SharingSettings): string {
+  const { battery, heat, gpu } = manners;
+  const when = [
+    battery.pause && 'on battery',
+    heat.pause && `from ${heat.cpuCelsius} degrees on, its graphics card from ${heat.gpuCelsius}`,
+    gpu.pause && `while other programs take more than ${gpu.percent} % of its graphics card`,
+  ].filter((reason) => reason !== false);
+  return [
+    paused ? 'Paused until `roomful resume`.' : 'Shares.',
+    memoryBytes === null ? 'As much memory as is free.' : `${formatBytes(memoryBytes)} of memory.`,
+    when.length === 0 ? 'Never pauses by itself.' : `Pauses by itself ${when.join('; ')}.`,
+  ].join('\n');
+}
+
+function parseAmount(text: string): number | 'auto' {
+  return text === 'auto' ? text : parseBytes(text);
+}
+
+function parseSwitch(text: string): boolean {
+  if (text === 'on' || text === 'off') return text === 'on';
+  throw new InvalidArgumentError('Give on or off.');
 }
 
 function parseMinutes(text: string): number {

@@ -123,6 +123,29 @@ export interface PoolStatus {
   pipelines: ServingPipeline[];
 }
 
+/** What the owner of a machine has decided about sharing it. */
+export interface SharingSettings {
+  paused: boolean;
+  pinned: boolean;
+  /** Bytes to share where the run was not given another amount; null leaves it to what is free. */
+  memoryBytes: number | null;
+  /** When sharing pauses by itself. */
+  manners: {
+    battery: { pause: boolean };
+    heat: { pause: boolean; cpuCelsius: number; gpuCelsius: number };
+    gpu: { pause: boolean; percent: number };
+  };
+}
+
+/** What is left out stays as it is. */
+export interface SharingChange {
+  memoryBytes?: number | null | undefined;
+  /** Whether sharing pauses on battery, when the machine is hot, and while other programs want the graphics card. */
+  battery?: boolean | undefined;
+  heat?: boolean | undefined;
+  gpu?: boolean | undefined;
+}
+
 /** All that a window shows of the pool. */
 export interface PoolState {
   status: PoolStatus;
@@ -182,6 +205,10 @@ export interface MemberMethods {
   /** Shares nothing until `resume`, also after a restart. */
   pause: { params: NoParams; result: PoolStatus };
   resume: { params: NoParams; result: PoolStatus };
+  /** What the owner of this machine has decided about sharing it. */
+  sharing: { params: NoParams; result: SharingSettings };
+  /** Changes what is named, also for later runs. */
+  changeSharing: { params: SharingChange; result: SharingSettings };
   /** Lets this member come first in the next election, also after a restart; who leads now goes on. */
   pin: { params: NoParams; result: PoolStatus };
   unpin: { params: NoParams; result: PoolStatus };
@@ -299,6 +326,13 @@ export const methodParamSchemas = {
   members: z.strictObject({}),
   pause: z.strictObject({}),
   resume: z.strictObject({}),
+  sharing: z.strictObject({}),
+  changeSharing: z.strictObject({
+    memoryBytes: z.int().positive().nullable().optional(),
+    battery: z.boolean().optional(),
+    heat: z.boolean().optional(),
+    gpu: z.boolean().optional(),
+  }),
   pin: z.strictObject({}),
   unpin: z.strictObject({}),
   create: z.strictObject({ name: text }),

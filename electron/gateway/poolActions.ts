@@ -33,6 +33,19 @@ export function poolActions(
     renamePool: ({ name }) => after(pool.trust.renamePool(name)),
     pause: () => after(pool.pause(true)),
     resume: () => after(pool.pause(false)),
+    sharing: async () => pool.sharing(),
+    changeSharing: async ({ memoryBytes, battery, heat, gpu }) => {
+      const { manners } = pool.sharing();
+      await pool.changeSharing({
+        ...(memoryBytes !== undefined && { memoryBytes }),
+        manners: {
+          battery: { ...manners.battery, pause: battery ?? manners.battery.pause },
+          heat: { ...manners.heat, pause: heat ?? manners.heat.pause },
+          gpu: { ...manners.gpu, pause: gpu ?? manners.gpu.pause },
+        },
+      });
+      return pool.sharing();
+    },
     pin: () => after(pool.pin(true)),
     unpin: () => after(pool.pin(false)),
     promote: async ({ member }) => after(pool.trust.promote(memberCalled(pool, member))),

@@ -6,11 +6,13 @@ import { cardReader } from './discovery/cardTraits.ts';
 import { judgeMulticast, type MulticastVerdict } from './discovery/multicastCheck.ts';
 import { nearMembers } from './discovery/nearMembers.ts';
 import type { NetworkCards } from './discovery/networkCard.ts';
+import { PoolError } from './poolError.ts';
 import { hostsOf, PoolSession, type PoolSessionOptions } from './poolSession.ts';
 import { type MemberStatus, memberStatuses } from './poolStatus.ts';
 import { cardOf } from './profile/cardOf.ts';
 import type { MemberProfile } from './profile/memberProfile.ts';
 import { profileMessage } from './profile/profileMessage.ts';
+import type { ProfileSettings } from './profile/profileSettings.ts';
 import { formatAddress } from './socketAddress.ts';
 import { PoolTrust } from './trust/poolTrust.ts';
 import type { TrustEvent } from './trust/trustEvents.ts';
@@ -149,6 +151,16 @@ export class PoolMember {
     await this.#options.profile?.change({ paused });
   }
 
+  /** What the owner has decided about sharing. Throws PoolError('Refused') on a member that tells nobody of its machine. */
+  sharing(): ProfileSettings {
+    return this.#ownProfile().settings;
+  }
+
+  /** Takes new settings and keeps them. Throws as `sharing` does. */
+  async changeSharing(change: Partial<ProfileSettings>): Promise<void> {
+    await this.#ownProfile().change(change);
+  }
+
   /** Lets this member come first in the next election, also after a restart; who leads now goes on. */
   async pin(pinned: boolean): Promise<void> {
     await this.#options.profile?.change({ pinned });
@@ -220,6 +232,12 @@ export class PoolMember {
   #card(): PoolSessionOptions['card'] {
     const { card, profile } = this.#options;
     return profile === null ? card : { ...card, ...cardOf(profile.current), pinned: profile.settings.pinned };
+  }
+
+  #ownProfile(): MemberProfile {
+    const { profile } = this.#options;
+    if (profile !== null) return profile;
+    throw new PoolError('Refused', 'This member shares an amount that it was started with; nothing else can be set.');
   }
 
   #follow(event: TrustEvent): void {
