@@ -19,6 +19,8 @@ export interface LanPoolOptions {
   spare?: number;
   /** For each `roomful up`. */
   args?: readonly string[];
+  /** What they share, in their order; 1GB where left out. */
+  memory?: readonly string[];
 }
 
 /** Who leads, and since which epoch. */
@@ -39,7 +41,7 @@ export class LanPool {
     this.members = members;
   }
 
-  static async start({ members: count, spare = 0, args = [] }: LanPoolOptions): Promise<LanPool> {
+  static async start({ members: count, spare = 0, args = [], memory = [] }: LanPoolOptions): Promise<LanPool> {
     const folder = await mkdtemp(join(tmpdir(), 'roomful-lan-'));
     const lan = await Lan.create(count + spare);
     const members = lan.machines.slice(0, count).map((machine, index) => {
@@ -48,7 +50,7 @@ export class LanPool {
     });
     const pool = new LanPool(lan, folder, members);
     try {
-      await Promise.all(members.map((each) => each.up(...args)));
+      await Promise.all(members.map((each, index) => each.up(...args, '--memory', memory[index] ?? '1GB')));
     } catch (cause) {
       await pool.close();
       throw cause;
