@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { describe } from 'vitest';
+import { describe, vi } from 'vitest';
 import { ownerPrefix } from './namespaces.ts';
+
+// Members and commands are processes, which take their time on a busy machine.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 /** `describe` for tests that need a LAN in a box; skipped, with one loud line, where this machine cannot make one. */
 export const describeOnLan = describe.skipIf(whyNoLan() !== null);
