@@ -6,6 +6,7 @@ import { demoCorpus, demoModelPath } from '../testing/demoCorpus.ts';
 import { eventually } from '../testing/eventually.ts';
 import { describeOnLan } from './describeOnLan.ts';
 import { LanPool } from './testing/lanPool.ts';
+import { OpenaiUser } from './testing/openaiUser.ts';
 
 describeOnLan('a ring over three machines', () => {
   let pool: LanPool;
@@ -14,40 +15,47 @@ describeOnLan('a ring over three machines', () => {
   beforeAll(async () => {
     // So little that the model needs all three.
     shares = demoShares(modelShape(await openModel(demoModelPath)), 3).map(String);
-    pool = await LanPool.start({ members: 3, memory: shares });
+    pool = await LanPool.start({ members: 3, memory: shares, args: ['--threads', '1'] });
   });
 
   afterAll(async () => {
     await pool.close();
   });
 
+  /** Waits until the leader knows what each machine has. */
+  async function allKnown(): Promise<void> {
+    await eventually(async () => {
+      const { members } = await pool.member(1).status();
+      for (const { name, devices } of members) expect(devices, name).not.toEqual([]);
+    });
+  }
+
   test('answers through any of them; when one is killed the others say so, and once it is back they serve anew', async () => {
     await pool.joinAll();
     const [ada, bob, cyd] = [pool.member(1), pool.member(2), pool.member(3)];
+    const user = await OpenaiUser.start(bob.machine, bob.gateway);
     const [known] = demoCorpus();
     const question = known?.questions[0] ?? '';
-    const served = await ada.run('serve', demoModelPath, '--json', '--members', 'ada,bob,cyd');
-    const { model, pipelines } = JSON.parse(served);
+    const serve = ['serve', demoModelPath, '--json', '--members', 'ada,bob,cyd'];
+    await allKnown();
+    const { model, pipelines } = JSON.parse(await ada.run(...serve));
     expect(pipelines).toMatchObject([{ hops: 2 }]);
-    // The others hear of it a moment later than who asked for it.
-    await eventually(async () => expect(await bob.models()).toContain(model));
-    expect(await bob.ask(model, question)).toBe(known?.answer);
+    await eventually(async () => expect(await user.models()).toEqual([model]));
+    expect((await user.ask(model, question).ended()).text).toBe(known?.answer);
 
     await cyd.kill();
     await eventually(async () => {
-      const messages = [{ role: 'user', content: question }];
-      const { status, body } = await bob.fetch('/v1/chat/completions', { model, temperature: 0, messages });
-      expect({ status, body }).toMatchObject({
-        status: 503,
-        body: { error: { code: 'stage_lost', message: expect.stringContaining('lost') } },
-      });
+      await expect(user.ask(model, question).ended()).rejects.toThrow(/503.*lost/);
     });
     for (const by of [ada, bob]) await by.sees('ada alive', 'bob alive', 'cyd lost');
+    const [failed] = (await bob.status()).pipelines;
+    expect(failed).toMatchObject({ modelId: model, state: 'failed', reason: expect.stringContaining('lost') });
 
-    await cyd.up('--memory', shares[2] ?? '');
+    await cyd.up('--memory', shares[2] ?? '', '--threads', '1');
     await pool.allSee('ada alive', 'bob alive', 'cyd alive');
-    const anew = JSON.parse(await bob.run('serve', demoModelPath, '--json', '--members', 'ada,bob,cyd'));
-    expect(anew).toMatchObject({ model, pipelines: [{ hops: 2 }] });
-    expect(await ada.ask(model, question)).toBe(known?.answer);
+    await allKnown();
+    expect(JSON.parse(await ada.run(...serve))).toMatchObject({ model, pipelines: [{ hops: 2 }] });
+    await eventually(async () => expect(await user.models()).toEqual([model]));
+    expect((await user.ask(model, question).ended()).text).toBe(known?.answer);
   });
 });
