@@ -23,6 +23,7 @@ const pipelinesSchema = z.array(
     modelId: z.string(),
     state: z.string(),
     reason: z.string().nullable(),
+    lastTokensPerSecond: z.number().nullable(),
     driver: z.object({ name: z.string() }),
     placement: z.array(z.object({ member: z.string() })),
   }),
@@ -37,9 +38,13 @@ describeOnLan('serving in a pool', () => {
   let lan: Lan;
   let members: LanMember[];
   let users: OpenaiUser[];
+  /** The admin. */
   let ada: LanMember;
-  let bob: LanMember;
-  let cyd: LanMember;
+  /** Leads; a busy machine may have changed that while they joined. */
+  let lead: LanMember;
+  /** Neither leads nor is the admin. */
+  let other: LanMember;
+  let third: LanMember;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'roomful-serving-'));
@@ -48,15 +53,20 @@ describeOnLan('serving in a pool', () => {
       const name = NAMES[index] ?? '';
       return new LanMember(name, machine, join(folder, name));
     });
-    const [first, second, third] = members;
-    if (first === undefined || second === undefined || third === undefined) throw new Error('three members');
-    [ada, bob, cyd] = [first, second, third];
     // llama.cpp spins while it waits, and three members have two cores here.
     await Promise.all(members.map((member) => member.up('--threads', '1')));
+    ada = called('ada');
     await ada.run('create', 'Attic');
-    for (const other of [bob, cyd]) await other.join(await ada.invite());
+    for (const name of ['bob', 'cyd']) await called(name).join(await ada.invite());
     for (const by of members) await by.sees('ada alive', 'bob alive', 'cyd alive');
-    await eventually(() => expect(members.map((by) => by.leader())).toEqual([ada.id, ada.id, ada.id]));
+    lead = await eventually(() => {
+      const [one, ...more] = new Set(members.map((by) => by.leader()));
+      const found = members.find(({ id }) => id === one);
+      if (found === undefined || more.length > 0) throw new Error('They do not follow one leader.');
+      return found;
+    });
+    other = called(lead.name === 'cyd' ? 'bob' : 'cyd');
+    third = called(NAMES.find((name) => name !== lead.name && name !== other.name) ?? '');
     users = await Promise.all(members.map(({ machine, gateway }) => OpenaiUser.start(machine, gateway)));
   });
 
@@ -65,6 +75,11 @@ describeOnLan('serving in a pool', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  const called = (name: string): LanMember => {
+    const found = members.find((member) => member.name === name);
+    if (found === undefined) throw new Error(`There is no member ${name}`);
+    return found;
+  };
   const user = (member: LanMember): OpenaiUser => {
     const found = users[members.indexOf(member)];
     if (found === undefined) throw new Error(`${member.name} has no user`);
@@ -80,9 +95,10 @@ describeOnLan('serving in a pool', () => {
     });
 
   test('a member serves what lies on its disk, the leader plans it, and every gateway answers', async () => {
-    const served = await serve(bob, demoModelPath, '--force', 'cluster', '--members', 'cyd,bob', '--alias', 'helper');
+    const list = `${other.name},${lead.name}`;
+    const served = await serve(third, demoModelPath, '--force', 'cluster', '--members', list, '--alias', 'helper');
     expect(served).toMatchObject({ model: DEMO, pipelines: [{ hops: 1 }] });
-    expect(served.pipelines[0]?.placement.map(({ member }) => member)).toEqual(['cyd', 'bob']);
+    expect(served.pipelines[0]?.placement.map(({ member }) => member)).toEqual([other.name, lead.name]);
     await listed(members, [DEMO]);
     const names = [DEMO, 'roomful-demo', 'helper'];
     const answers = members.map((by, index) =>
@@ -95,60 +111,88 @@ describeOnLan('serving in a pool', () => {
       expect(finish).toBe('stop');
     }
     for (const by of members) {
-      expect(await pipelines(by)).toMatchObject([{ modelId: DEMO, state: 'serving', driver: { name: 'ada' } }]);
+      expect(await pipelines(by)).toMatchObject([{ modelId: DEMO, state: 'serving', driver: { name: lead.name } }]);
     }
-    await expect(serve(cyd, demoModelPath)).rejects.toThrow(/served already/);
+    await expect(serve(other, demoModelPath)).rejects.toThrow(/served already/);
   });
 
   test('a second model beside it, whole on one member that then drives it itself', async () => {
-    const served = await serve(ada, demoDraftPath, '--force', 'single', '--members', 'cyd');
-    expect(served).toMatchObject({ model: DRAFT, pipelines: [{ hops: 0, placement: [{ member: 'cyd' }] }] });
+    const served = await serve(third, demoDraftPath, '--force', 'single', '--members', other.name);
+    expect(served).toMatchObject({ model: DRAFT, pipelines: [{ hops: 0, placement: [{ member: other.name }] }] });
     await listed(members, [DRAFT, DEMO]);
-    const driver = (await pipelines(bob)).find(({ modelId }) => modelId === DRAFT)?.driver.name;
-    expect(driver).toBe('cyd');
-    const [one, other] = await Promise.all([bob, cyd].map((by) => user(by).ask(DRAFT, question).ended()));
-    expect(one).toEqual(other);
-    expect((await user(ada).ask(DEMO, question).ended()).text).toBe(known?.answer);
+    const driver = (await pipelines(third)).find(({ modelId }) => modelId === DRAFT)?.driver.name;
+    expect(driver).toBe(other.name);
+    const [here, there] = await Promise.all([other, third].map((by) => user(by).ask(DRAFT, question).ended()));
+    expect(here).toEqual(there);
+    expect((await user(third).ask(DEMO, question).ended()).text).toBe(known?.answer);
   });
 
   test('whoever is stopped ends what it has begun, takes nothing new, and is gone everywhere', async () => {
     const talkative = await talkativeModel(folder);
-    const { model } = await serve(ada, talkative, '--slots', '1');
-    const running = user(bob).ask(model, 'Talk to me.', 150);
+    const { model } = await serve(third, talkative, '--slots', '1');
+    const running = user(third).ask(model, 'Talk to me.', 150);
     await running.begun();
-    const stopping = cyd.run('stop', model, '--drain', '600');
+    const stopping = other.run('stop', model, '--drain', '600');
     await eventually(async () => {
-      const now = (await pipelines(bob)).find(({ modelId }) => modelId === model);
+      const now = (await pipelines(lead)).find(({ modelId }) => modelId === model);
       expect(now?.state).toBe('draining');
     });
-    await expect(user(ada).ask(model, 'Talk to me.').ended()).rejects.toThrow(/being stopped/);
+    await expect(user(lead).ask(model, 'Talk to me.').ended()).rejects.toThrow(/being stopped/);
     const { finish } = await running.ended();
     expect(finish).toBe('length');
     await stopping;
     await listed(members, [DRAFT, DEMO]);
-    await expect(user(ada).ask(model, 'Talk to me.').ended()).rejects.toThrow(/404/);
+    await expect(user(lead).ask(model, 'Talk to me.').ended()).rejects.toThrow(/404/);
   });
 
   test('a client that leaves gives its seat back, wherever its gateway is', async () => {
-    const { model } = await serve(cyd, join(folder, 'talkative.gguf'), '--slots', '1', '--context', '2048');
-    const leaving = user(bob).ask(model, 'Talk to me.', 1800);
+    const { model } = await serve(other, join(folder, 'talkative.gguf'), '--slots', '1', '--context', '2048');
+    const leaving = user(third).ask(model, 'Talk to me.', 1800);
     await leaving.begun();
-    const waiting = user(cyd).ask(model, 'Talk to me.', 3);
+    const waiting = user(other).ask(model, 'Talk to me.', 3);
     leaving.leave();
     expect((await waiting.ended()).finish).toBe('length');
-    await cyd.run('stop', model);
+    await other.run('stop', model);
+  });
+
+  test('requests go to the pipeline with the fewest of them', async () => {
+    const talkative = join(folder, 'talkative.gguf');
+    const served = await serve(third, talkative, '--slots', '1', '--force', 'single', '--replicas', '2');
+    expect(served.pipelines.map(({ hops }) => hops)).toEqual([0, 0]);
+    const { model } = served;
+    const asked = [0, 1].map(() => user(third).ask(model, 'Talk to me.', 40));
+    for (const each of asked) expect((await each.ended()).finish).toBe('length');
+    await eventually(async () => {
+      const both = (await pipelines(lead)).filter(({ modelId }) => modelId === model);
+      expect(both.map(({ lastTokensPerSecond }) => lastTokensPerSecond)).toEqual([
+        expect.any(Number),
+        expect.any(Number),
+      ]);
+    });
+    await third.run('stop', model);
   });
 
   test('what a member drives serves on without the leader; what the leader drove is gone, with the reason', async () => {
-    await ada.kill();
-    for (const by of [bob, cyd]) await by.sees('ada lost', 'bob alive', 'cyd alive');
-    await listed([bob, cyd], [DRAFT]);
-    expect((await user(bob).ask(DRAFT, question).ended()).finish).toBe('stop');
-    const lost = (await pipelines(cyd)).find(({ modelId }) => modelId === DEMO);
-    expect(lost).toMatchObject({ state: 'failed', reason: expect.stringMatching(/ada.*is lost/) });
-    await expect(user(cyd).ask(DEMO, question).ended()).rejects.toThrow(/503.*ada.*is lost/);
-    const again = await serve(cyd, demoModelPath);
-    expect(again).toMatchObject({ model: DEMO });
-    await listed([bob, cyd], [DRAFT, DEMO]);
+    await lead.kill();
+    const left = [other, third];
+    for (const by of left) await by.sees(...NAMES.map((name) => `${name} ${name === lead.name ? 'lost' : 'alive'}`));
+    await listed(left, [DRAFT]);
+    expect((await user(third).ask(DRAFT, question).ended()).finish).toBe('stop');
+    const lost = (await pipelines(other)).find(({ modelId }) => modelId === DEMO);
+    expect(lost).toMatchObject({ state: 'failed', reason: expect.stringContaining(`${lead.name}, which drove`) });
+    await expect(user(other).ask(DEMO, question).ended()).rejects.toThrow(/503.*is lost/);
+    await eventually(() =>
+      expect(left.map((by) => by.leader()).every((id) => left.some((by) => by.id === id))).toBe(true),
+    );
+    expect(await serve(other, demoModelPath, '--members', other.name)).toMatchObject({ model: DEMO });
+    await listed(left, [DRAFT, DEMO]);
+  });
+
+  test('what a removed member drove is gone, with the reason', async () => {
+    await lead.up('--threads', '1');
+    for (const by of members) await by.sees('ada alive', 'bob alive', 'cyd alive');
+    await ada.run('remove', other.name);
+    await listed([third], []);
+    await expect(user(third).ask(DRAFT, question).ended()).rejects.toThrow(/503.*no longer in the pool/);
   });
 });

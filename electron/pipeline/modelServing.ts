@@ -53,7 +53,7 @@ export interface ModelServingOptions {
 /** How long requests that run may take to end when their model is stopped, where nobody says otherwise, ms. */
 const DRAIN_MS = 30_000;
 /** A model that has come up elsewhere is to be there for this member's clients within this time, ms. */
-const ARRIVE_MS = 15_000;
+const ARRIVE_MS = 30_000;
 
 /**
  * The models of the pool as this member sees them. Whatever is asked here works wherever the model runs: to serve one is the

@@ -1,6 +1,6 @@
 import { ServingClient } from '../wire/servingClient.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
-import { LinkLost } from '../wire/wireError.ts';
+import { LinkLost, PeerUnreachable } from '../wire/wireError.ts';
 import { isLive, type PipelineReport, parseReport } from './pipelineReport.ts';
 import type { ServingRoom } from './servingRoom.ts';
 
@@ -21,6 +21,8 @@ export interface RemotePipeline {
 
 /** Between attempts to watch a member that is there, ms. */
 const RETRY_MS = 500;
+/** Longest wait for what a member answers at once, ms. */
+const FIRST_LIST_MS = 5000;
 /** How long what a lost member drove is still shown, ms. */
 const LOST_SHOWN_MS = 10 * 60_000;
 
@@ -126,8 +128,12 @@ export class PoolPipelines {
   /** Follows a member until it is lost to the pool; a connection that breaks before that is made anew. */
   async #watch(id: string, watch: Watch): Promise<void> {
     const { signal } = watch.abort;
+    // The first list comes at once; what does not answer is asked again by whatever way leads there then.
+    const silent = new AbortController();
+    const timer = setTimeout(() => silent.abort(), FIRST_LIST_MS);
     try {
-      for await (const list of watch.client.watch(signal)) {
+      for await (const list of watch.client.watch(AbortSignal.any([signal, silent.signal]))) {
+        clearTimeout(timer);
         const reports = list.map(parseReport);
         const isSame = JSON.stringify(reports) === JSON.stringify(watch.reports);
         watch.reports = reports;
@@ -135,7 +141,10 @@ export class PoolPipelines {
       }
     } catch (cause) {
       // Membership says who is lost; meanwhile its pipelines are asked for again.
-      if (!signal.aborted && !(cause instanceof LinkLost)) this.#options.onProblem(cause);
+      const isUsual = silent.signal.aborted || cause instanceof LinkLost || cause instanceof PeerUnreachable;
+      if (!signal.aborted && !isUsual) this.#options.onProblem(cause);
+    } finally {
+      clearTimeout(timer);
     }
     if (signal.aborted || this.#closed) return;
     if (this.#extra.has(id) && !this.#options.room.members().some((member) => member.id === id)) {
@@ -144,17 +153,16 @@ export class PoolPipelines {
       this.#end(id, 'is lost');
       return;
     }
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
+    const again = setTimeout(() => {
+      this.#timers.delete(again);
       if (this.#watches.get(id) !== watch) return;
-      // By whatever way leads there now.
       this.#watches.delete(id);
-      const again = this.#options.room.members().find((member) => member.id === id)?.address ?? watch.client.address;
-      this.#begin(id, again);
+      const now = this.#options.room.members().find((member) => member.id === id)?.address;
+      this.#begin(id, now ?? watch.client.address);
       const next = this.#watches.get(id);
       if (next !== undefined) next.reports = watch.reports;
     }, RETRY_MS);
-    this.#timers.add(timer);
+    this.#timers.add(again);
   }
 
   #end(id: string, why: string): void {

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { equalLayers } from '../planner/equalLayers.ts';
+import { type Candidate, type PlaceOptions, placePipelines } from './placePipelines.ts';
+
+const MB = 2 ** 20;
+/** 400 MB of weights. */
+const model = equalLayers(4, 100 * MB);
+const options: PlaceOptions = {
+  contextLength: 16,
+  slots: 1,
+  batch: 16,
+  kvType: 'f16',
+  exact: false,
+  replicas: 1,
+  ordered: false,
+  coordinator: 'ada',
+  build: 'b',
+};
+
+function member(name: string, memoryBytes: number, changes: Partial<Candidate> = {}): Candidate {
+  const facts = { backend: 'Cpu' as const, memoryBytes };
+  const link = name === 'ada' ? null : { rttMs: 1, bytesPerSecond: 100e6 };
+  return { id: name, name, address: `${name}:1`, build: 'b', facts, stale: false, link, takenBytes: 0, ...changes };
+}
+
+const holders = (candidates: Candidate[], changes: Partial<PlaceOptions> = {}): string[][] =>
+  placePipelines(candidates, model, { ...options, ...changes }).pipelines.map((stages) =>
+    stages.map(({ name, startLayer, endLayer }) => `${name} ${startLayer}-${endLayer}`),
+  );
+
+test('what other pipelines have taken is not offered again', () => {
+  const room = (takenBytes: number) => [member('ada', 300 * MB), member('bob', 900 * MB, { takenBytes })];
+  expect(holders(room(0))).toEqual([['bob 0-4']]);
+  expect(holders(room(500 * MB))[0]).toHaveLength(2);
+  expect(() => holders(room(800 * MB))).toThrow(/does not fit/);
+});
+
+test('of a card its memory is taken first, then the plain RAM beside it', () => {
+  const card = (takenBytes: number) =>
+    member('ada', 0, {
+      facts: { backend: 'Cuda', memoryBytes: 600 * MB, hostMemoryBytes: 600 * MB },
+      takenBytes,
+    });
+  expect(holders([card(0)])).toEqual([['ada 0-4']]);
+  expect(holders([card(700 * MB)])).toEqual([['ada 0-4']]);
+  expect(() => holders([card(1100 * MB)])).toThrow(/does not fit/);
+});
+
+test('members that are named are used in their order', () => {
+  const room = ['cyd', 'ada', 'bob'].map((name) => member(name, 300 * MB));
+  const [stages = []] = holders(room, { ordered: true });
+  expect(stages.map((stage) => stage.slice(0, 3))).toEqual(['cyd', 'ada', 'bob'].slice(0, stages.length));
+});
+
+test('who is paused, of another build or not heard of holds nothing, and the reason is said', () => {
+  const room = [
+    member('ada', 100 * MB),
+    member('bob', 900 * MB, { facts: { backend: 'Cpu', memoryBytes: 900 * MB, paused: true } }),
+    member('cyd', 900 * MB, { build: 'other' }),
+    member('dan', 900 * MB, { stale: true }),
+  ];
+  expect(() => holders(room)).toThrow(/does not fit/);
+  const { pipelines, explain } = placePipelines([...room, member('eve', 900 * MB)], model, options);
+  expect(pipelines.map((stages) => stages.map(({ member: id }) => id))).toEqual([['eve']]);
+  for (const name of ['bob', 'cyd', 'dan']) expect(explain.join('\n')).toContain(name);
+});
+
+test('as many pipelines as were asked for, each of members of its own', () => {
+  const room = ['ada', 'bob', 'cyd'].map((name) => member(name, 900 * MB));
+  expect(holders(room)).toHaveLength(1);
+  const two = holders(room, { replicas: 2 });
+  expect(two).toHaveLength(2);
+  expect(new Set(two.flat().map((stage) => stage.slice(0, 3))).size).toBe(2);
+  const many = placePipelines(room, model, { ...options, replicas: 5 });
+  expect(many.pipelines).toHaveLength(3);
+  expect(many.explain.join('\n')).toMatch(/5 pipelines asked for; the members suffice for 3/);
+});
