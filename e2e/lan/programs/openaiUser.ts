@@ -65,8 +65,8 @@ async function chat(request: Extract<z.infer<typeof requestSchema>, { kind: 'cha
     const piece = choice?.delta.content ?? '';
     finish = choice?.finish_reason ?? finish;
     if (piece === '') continue;
-    if (text === '') say({ id, event: 'first' });
     text += piece;
+    say({ id, event: 'piece' });
   }
   say({ id, event: 'end', text, finish });
 }

@@ -19,8 +19,8 @@ type Line = z.infer<typeof lineSchema>;
 
 /** A question that is being answered. */
 export interface Asked {
-  /** Resolves when the first piece of the answer is there. */
-  begun(): Promise<void>;
+  /** Resolves when another piece of the answer has come, or the first. */
+  more(): Promise<void>;
   /** The whole answer and why it ended; throws what the client threw. */
   ended(): Promise<{ text: string; finish: string | null }>;
   /** Gives the request up. */
@@ -50,9 +50,11 @@ export class OpenaiUser {
   ask(model: string, question: string, mostTokens?: number): Asked {
     const id = this.#say({ kind: 'chat', model, question, ...(mostTokens !== undefined && { mostTokens }) });
     return {
-      begun: async () => {
+      more: async () => {
+        const pieces = (): number => this.#lines().filter((line) => line.id === id && line.event === 'piece').length;
+        const before = pieces();
         await eventually(() => {
-          if (!this.#lines().some((line) => line.id === id)) throw new Error(`No answer of ${model} has begun.`);
+          if (pieces() === before) throw new Error(`No more comes from ${model}.`);
         });
       },
       ended: async () => {
