@@ -20,7 +20,19 @@ const options: PlaceOptions = {
 function member(name: string, memoryBytes: number, changes: Partial<Candidate> = {}): Candidate {
   const facts = { backend: 'Cpu' as const, memoryBytes };
   const link = name === 'ada' ? null : { rttMs: 1, bytesPerSecond: 100e6 };
-  return { id: name, name, address: `${name}:1`, build: 'b', facts, stale: false, link, takenBytes: 0, ...changes };
+  return {
+    id: name,
+    name,
+    address: `${name}:1`,
+    build: 'b',
+    facts,
+    stale: false,
+    link,
+    takenBytes: 0,
+    stageExtraBytes: 0,
+    mostBytes: null,
+    ...changes,
+  };
 }
 
 const holders = (candidates: Candidate[], changes: Partial<PlaceOptions> = {}): string[][] =>
