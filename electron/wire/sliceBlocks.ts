@@ -3,8 +3,8 @@ export const SLICES_PROTOCOL = 'roomful-slices/1';
 
 /** Bytes of a block's length, and the room that lies before its bytes in the same buffer. */
 export const BLOCK_START_BYTES = 4;
-/** Large enough that what a block costs does not show, small enough to give way to activations. */
-export const MOST_BLOCK_BYTES = 256 * 1024;
+/** Large, so that what a block costs, which is a turn of another thread at either end, does not show on a busy machine. */
+export const MOST_BLOCK_BYTES = 1024 * 1024;
 /** Of a request. */
 export const MOST_REQUEST_BYTES = 1024 * 1024;
 /** In place of a length: a refusal follows. */

@@ -18,7 +18,7 @@ const CONNECT_TIMEOUT_MS = 5000;
 /** Longest wait for the next bytes: a loaded holder is slow, never silent. */
 const SILENCE_MS = 15_000;
 /** Blocks that may have come and not been used; beyond that the connection is read no further. */
-const BLOCKS_AHEAD = 4;
+const BLOCKS_AHEAD = 3;
 
 /** A connection to a holder for the bytes of models; requests follow each other on it. */
 export class SliceStream {

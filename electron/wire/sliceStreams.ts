@@ -95,7 +95,7 @@ export class SliceStreams {
       for (const part of ranges) {
         for (let done = 0; done < part.bytes; ) {
           const buffer = buffers.reverse()[0] ?? newBuffer();
-          const size = Math.min(MOST_BLOCK_BYTES, part.bytes - done);
+          const size = Math.min(MOST_BLOCK_BYTES, gate.mostBytes, part.bytes - done);
           const block = buffer.subarray(0, BLOCK_START_BYTES + size);
           const end = await gate.begin(size, signal);
           try {

@@ -31,6 +31,8 @@ export interface SliceReader {
 
 /** Decides when bytes may leave. */
 export interface SendGate {
+  /** Bytes that may leave at once now. */
+  readonly mostBytes: number;
   /** Resolves when so many bytes may be read and leave, to what is to be called once they have left. */
   begin(bytes: number, signal: AbortSignal): Promise<() => void>;
 }

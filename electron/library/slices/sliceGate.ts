@@ -10,6 +10,9 @@ export interface SliceGateOptions {
   clock?: () => number;
 }
 
+/** Beside a computing stage: half a millisecond of a quick network, so that activations do not wait for long. */
+const LOADED_BLOCK_BYTES = 64 * 1024;
+
 /** Lets chunks out as slicePace says: as they come, or one by one with rests between them while a stage computes here. */
 export class SliceGate implements SendGate {
   readonly #options: SliceGateOptions;
@@ -20,6 +23,10 @@ export class SliceGate implements SendGate {
   constructor(options: SliceGateOptions) {
     this.#options = options;
     this.#clock = options.clock ?? (() => performance.now());
+  }
+
+  get mostBytes(): number {
+    return this.#options.isLoaded() ? LOADED_BLOCK_BYTES : Number.POSITIVE_INFINITY;
   }
 
   async begin(bytes: number, signal: AbortSignal): Promise<() => void> {

@@ -12,6 +12,8 @@ export class StageWriter {
   readonly #journal: TransferJournal;
   readonly #files: FileHandle[];
   readonly #writing = new Set<Promise<void>>();
+  /** Bytes that are held against what lies there before they are written. */
+  #compareBytes = 0;
 
   private constructor(layout: StageLayout, folder: string, journal: TransferJournal, files: FileHandle[]) {
     this.layout = layout;
@@ -30,6 +32,7 @@ export class StageWriter {
     const files: FileHandle[] = [];
     const writer = new StageWriter(layout, folder, journal, files);
     try {
+      if (journal.state.written.size > 0) writer.#compareBytes = COMPARE_BYTES;
       for (const [index, { name, plan }] of layout.files.entries()) {
         const path = writer.partialPath(index);
         // Named already, but for the record: whoever made it was ended in between.
@@ -145,15 +148,27 @@ export class StageWriter {
     }
   }
 
+  async #liesThere(unit: StageUnit, offset: number, bytes: Uint8Array): Promise<boolean> {
+    const found = Buffer.alloc(bytes.byteLength);
+    await this.#files[unit.file]?.read(found, 0, found.byteLength, unit.at + offset);
+    return found.equals(bytes);
+  }
+
   async #write(unit: StageUnit, offset: number, bytes: Uint8Array): Promise<void> {
     try {
-      await writeAll(this.#files[unit.file], bytes, unit.at + offset);
+      // What a killed process wrote and could not note lies there already.
+      const liesThere = this.#compareBytes > 0 && (await this.#liesThere(unit, offset, bytes));
+      this.#compareBytes -= bytes.byteLength;
+      if (!liesThere) await writeAll(this.#files[unit.file], bytes, unit.at + offset);
       this.#journal.wrote(unit.index, { from: offset, to: offset + bytes.byteLength });
     } catch (cause) {
       throw writeError(cause);
     }
   }
 }
+
+/** After a break: more than can have been under way when it came. */
+const COMPARE_BYTES = 24 << 20;
 
 async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null)) !== null;
