@@ -1,8 +1,11 @@
 import type { Candidate } from '../admit/candidate.ts';
+import { tokenMs } from '../predict/tokenMs.ts';
+import type { Cover } from './cover.ts';
 import { covers } from './fewestStages.ts';
 import type { Packing } from './packing.ts';
 import { readingFloor } from './readingFloor.ts';
 import { ringOf, tokenIdBytes } from './ring.ts';
+import { allOrders, soonest } from './soonest.ts';
 
 /**
  * Tells how many milliseconds a token takes at least when `count` of at most `exactLimit` candidates serve and a member
@@ -15,18 +18,27 @@ export function leaderFloor(
 ): (leader: string | null) => number {
   const packing = { ...shared, served: new Map(), coordinator: null };
   const ring = ringOf(list, packing);
+  const found = covers(list, packing, ring, count);
   const floorMs = readingFloor(list, packing.costs, 1);
-  const sets = covers(list, packing, ring, count).map(({ order }) => ({
-    members: order.map((index) => list[index]?.address),
-    ms: floorMs(order) + ring.leastLatencyMs(order),
-  }));
-  const least = (values: readonly number[]) => Math.min(Number.POSITIVE_INFINITY, ...values);
+  /** Where every order is tried, what nobody leads is no slower than what anybody leads. */
+  const leastMs = (sets: readonly Cover[]) => {
+    if (count > allOrders) return least(sets.map(({ order }) => floorMs(order) + ring.leastLatencyMs(order)));
+    const stages = soonest(sets, list, packing, ring);
+    return stages === null ? Number.POSITIVE_INFINITY : tokenMs(stages, packing);
+  };
+  const unledMs = leastMs(found);
   return (leader) => {
-    if (leader === null) return least(sets.map(({ ms }) => ms));
+    if (leader === null) return unledMs;
     const others = list.filter(({ address }) => address !== leader);
     const inMs = least(others.map(({ address }) => packing.links.oneWayMs(leader, address, tokenIdBytes)));
     const outMs = least(others.map(({ address }) => packing.links.oneWayMs(address, leader, tokenIdBytes)));
     const own = count === 1 ? 0 : Math.min(inMs, outMs);
-    return least(sets.map(({ members, ms }) => ms + (members.includes(leader) ? own : inMs + outMs)));
+    const index = list.findIndex(({ address }) => address === leader);
+    const withLeader = found.filter(({ order }) => order.includes(index));
+    return Math.min(leastMs(withLeader) + own, unledMs + inMs + outMs);
   };
+}
+
+function least(values: readonly number[]): number {
+  return Math.min(Number.POSITIVE_INFINITY, ...values);
 }

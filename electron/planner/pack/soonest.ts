@@ -8,7 +8,7 @@ import { type Ring, ringOf } from './ring.ts';
 import { splitChain } from './splitChain.ts';
 
 /** Sets of up to this many members are tried in every order. */
-const allOrders = 4;
+export const allOrders = 4;
 /** Cells of splits that are worked out for sets that only tie with the best, in small rooms enough for all of them. */
 const cellsForTies = 60_000;
 /** Predicted times that differ by less are equal. */
