@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import type { ServedModel } from '../pipeline/servedModel.ts';
 import { invalidField } from './gatewayError.ts';
 import type { AdmittedRequest, TextRequest } from './textRequest.ts';
 
@@ -10,9 +11,12 @@ import type { AdmittedRequest, TextRequest } from './textRequest.ts';
  */
 export async function admitRequest(request: TextRequest, promptParam: string): Promise<AdmittedRequest> {
   const { model, prompt } = request;
-  // The tokenizer adds a begin token where the model wants one; a template that wrote it must not get a second.
-  const addSpecial = model.bosText === '' || !prompt.startsWith(model.bosText);
-  const promptTokens = await model.tokenize(prompt, { addSpecial, parseSpecial: true });
+  const promptTokens = typeof prompt === 'string' ? await tokensOf(prompt, model) : prompt;
+  const size = model.pieces.offsets.length - 1;
+  const unknown = promptTokens.find((token) => token >= size);
+  if (unknown !== undefined) {
+    throw invalidField(promptParam, `${promptParam} holds token ${unknown}, but ${model.id} has ${size} tokens.`);
+  }
   if (promptTokens.length === 0) throw invalidField(promptParam, 'The prompt is empty.');
   const room = model.contextLength - promptTokens.length;
   if (room < 1) {
@@ -27,4 +31,10 @@ export async function admitRequest(request: TextRequest, promptParam: string): P
     maxTokens: Math.min(request.maxTokens ?? room, room),
     seed: request.seed ?? randomInt(2 ** 48 - 1),
   };
+}
+
+/** The tokenizer adds a begin token where the model wants one; a template that wrote it must not get a second. */
+function tokensOf(prompt: string, model: ServedModel): Promise<number[]> {
+  const addSpecial = model.bosText === '' || !prompt.startsWith(model.bosText);
+  return model.tokenize(prompt, { addSpecial, parseSpecial: true });
 }

@@ -7,6 +7,7 @@ import { accessGuard, tokenGuard } from './http/accessGuard.ts';
 import { answerBrokenRequest } from './http/answerBrokenRequest.ts';
 import { jsonBodies } from './http/jsonBodies.ts';
 import { chatRoute } from './openai/chatRoute.ts';
+import { completionsRoute } from './openai/completionsRoute.ts';
 import { modelsRoutes } from './openai/modelsRoutes.ts';
 import { clusterPlan } from './rpc/clusterPlan.ts';
 import type { RpcMethod } from './rpc/jsonRpc.ts';
@@ -86,6 +87,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   app.get('/health', () => ({ status: 'ok' }));
   modelsRoutes(app, context.models);
   chatRoute(app, context);
+  completionsRoute(app, context);
   app.register(
     async (api) => {
       api.addHook('onRequest', tokenGuard(options.localToken));

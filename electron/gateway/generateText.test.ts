@@ -67,7 +67,7 @@ describe('generateText', () => {
     const events = await read(saying([letter, end ?? -1, letter]), 10);
     expect(events).toEqual([
       { kind: 'text', text: 'a', tokens: [] },
-      { kind: 'end', reason: 'stop', usage: { promptTokens: 3, completionTokens: 2 } },
+      { kind: 'end', reason: 'stop', usage: { promptTokens: 3, cachedTokens: null, completionTokens: 2 } },
     ]);
   });
 

@@ -7,18 +7,26 @@ import { TokenText } from './tokenText.ts';
  * The text of one request as it comes: whole characters, no part of a stop string, then one `end`. Pulls a token only
  * when the consumer asks. Leaving the loop or aborting `signal` ends the generation on every stage.
  */
-export async function* generateText(admitted: AdmittedRequest, signal: AbortSignal): AsyncGenerator<TextEvent> {
+export async function* generateText(
+  admitted: AdmittedRequest,
+  signal: AbortSignal,
+  choice = 0,
+): AsyncGenerator<TextEvent> {
   const { request, promptTokens, maxTokens, seed } = admitted;
   const { model } = request;
   const tokenText = new TokenText(model.pieces);
   const stops = new StopStrings(request.stop);
   const details = new TokenDetails(model.pieces);
-  const sampling = { ...request.sampling, seed, choice: 0 };
+  const sampling = { ...request.sampling, seed, choice };
+  let cachedTokens: number | null = null;
+  const onSeated = (seated: { cachedTokens: number }): void => {
+    cachedTokens = seated.cachedTokens;
+  };
   let completionTokens = 0;
   let ended = false;
   let decoded = 0;
   let shown = 0;
-  for await (const token of model.generate({ promptTokens, maxTokens, sampling }, signal)) {
+  for await (const token of model.generate({ promptTokens, maxTokens, sampling, onSeated }, signal)) {
     completionTokens += 1;
     ended = model.endTokens.has(token.id);
     if (ended) break;
@@ -34,5 +42,5 @@ export async function* generateText(admitted: AdmittedRequest, signal: AbortSign
   const tokens = stops.stopped ? [] : details.takeAll();
   if (text !== '' || tokens.length > 0) yield { kind: 'text', text, tokens };
   const reason = ended || stops.stopped ? 'stop' : 'length';
-  yield { kind: 'end', reason, usage: { promptTokens: promptTokens.length, completionTokens } };
+  yield { kind: 'end', reason, usage: { promptTokens: promptTokens.length, cachedTokens, completionTokens } };
 }

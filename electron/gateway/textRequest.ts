@@ -3,8 +3,8 @@ import type { ServedModel, TokenSampling } from '../pipeline/servedModel.ts';
 /** What the request of every API becomes before it reaches a model. Each adapter makes one and words the answer. */
 export interface TextRequest {
   model: ServedModel;
-  /** Text as the model is to see it, special tokens in it as text. */
-  prompt: string;
+  /** Text as the model is to see it, special tokens in it as text; or its tokens. */
+  prompt: string | readonly number[];
   /** Null for what is left of the context. */
   maxTokens: number | null;
   sampling: Omit<TokenSampling, 'seed' | 'choice'>;
@@ -23,6 +23,8 @@ export interface AdmittedRequest {
 
 export interface TextUsage {
   promptTokens: number;
+  /** Of those, the ones that were not computed again; null where nobody says. */
+  cachedTokens: number | null;
   /** The end token counts. */
   completionTokens: number;
 }

@@ -1,4 +1,7 @@
-import type { TextEvent, TextLogprob, TextToken, TextUsage } from '../textRequest.ts';
+import type { ChoiceEvent } from '../generateChoices.ts';
+import type { TextLogprob, TextToken, TextUsage } from '../textRequest.ts';
+import { answerUsage, type OpenAiUsage } from './answerUsage.ts';
+import { wholeChoices } from './wholeChoices.ts';
 
 /** What all parts of one answer have in common. */
 export interface AnswerHead {
@@ -26,8 +29,10 @@ interface ChatLogprobs {
   refusal: null;
 }
 
+export type FinishReason = 'stop' | 'length';
+
 /** What OpenAI gives for a token that cannot be; JSON has no infinity. */
-const NEVER = -9999;
+export const NEVER = -9999;
 
 /** OpenAI's `chat.completion.chunk`. */
 export interface ChatChunk extends AnswerHead {
@@ -36,7 +41,7 @@ export interface ChatChunk extends AnswerHead {
     index: number;
     delta: ChatDelta;
     logprobs: ChatLogprobs | null;
-    finish_reason: 'stop' | 'length' | null;
+    finish_reason: FinishReason | null;
   }[];
   usage?: OpenAiUsage | null;
 }
@@ -48,71 +53,63 @@ export interface ChatCompletion extends AnswerHead {
     index: number;
     message: { role: 'assistant'; content: string; refusal: null };
     logprobs: ChatLogprobs | null;
-    finish_reason: 'stop' | 'length';
+    finish_reason: FinishReason;
   }[];
   usage: OpenAiUsage;
 }
 
-interface OpenAiUsage {
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_tokens: number;
+/** What of an answer was asked for. */
+export interface AnswerOptions {
+  choices: number;
+  includeUsage: boolean;
+  logprobs: boolean;
 }
 
 /**
- * Chunks of a stream: the role, the text, the finish reason, and usage with empty choices where it was asked for.
+ * Chunks of a stream: the roles, the text, each choice's finish reason, and usage with empty choices where it was asked for.
  */
 export async function* chatChunks(
   head: AnswerHead,
-  events: AsyncIterable<TextEvent>,
-  { includeUsage, logprobs }: { includeUsage: boolean; logprobs: boolean },
+  events: AsyncIterable<ChoiceEvent>,
+  { choices, includeUsage, logprobs }: AnswerOptions,
 ): AsyncGenerator<ChatChunk> {
-  const chunk = (delta: ChatDelta, finish: 'stop' | 'length' | null, tokens?: TextToken[]): ChatChunk => ({
+  const chunk = (index: number, delta: ChatDelta, finish: FinishReason | null, tokens?: TextToken[]): ChatChunk => ({
     ...head,
     object: 'chat.completion.chunk',
-    choices: [{ index: 0, delta, logprobs: logprobs && tokens ? chatLogprobs(tokens) : null, finish_reason: finish }],
+    choices: [{ index, delta, logprobs: logprobs && tokens ? chatLogprobs(tokens) : null, finish_reason: finish }],
     ...(includeUsage ? { usage: null } : {}),
   });
-  yield chunk({ role: 'assistant', content: '' }, null);
-  for await (const event of events) {
+  const usages: TextUsage[] = [];
+  for (let index = 0; index < choices; index += 1) yield chunk(index, { role: 'assistant', content: '' }, null);
+  for await (const { choice, event } of events) {
     if (event.kind === 'text') {
-      yield chunk({ content: event.text }, null, event.tokens);
+      yield chunk(choice, { content: event.text }, null, event.tokens);
       continue;
     }
-    yield chunk({}, event.reason);
-    if (includeUsage) yield { ...head, object: 'chat.completion.chunk', choices: [], usage: openAiUsage(event.usage) };
+    usages[choice] = event.usage;
+    yield chunk(choice, {}, event.reason);
   }
+  if (includeUsage) yield { ...head, object: 'chat.completion.chunk', choices: [], usage: answerUsage(usages) };
 }
 
 /** The whole answer at once. */
 export async function chatCompletion(
   head: AnswerHead,
-  events: AsyncIterable<TextEvent>,
-  { logprobs }: { logprobs: boolean },
+  events: AsyncIterable<ChoiceEvent>,
+  { choices: count, logprobs }: Omit<AnswerOptions, 'includeUsage'>,
 ): Promise<ChatCompletion> {
-  const texts: string[] = [];
-  const tokens: TextToken[] = [];
-  for await (const event of events) {
-    if (event.kind === 'text') {
-      texts.push(event.text);
-      tokens.push(...event.tokens);
-      continue;
-    }
-    return {
-      ...head,
-      object: 'chat.completion',
-      choices: [
-        {
-          index: 0,
-          message: { role: 'assistant', content: texts.join(''), refusal: null },
-          logprobs: logprobs ? chatLogprobs(tokens) : null,
-          finish_reason: event.reason,
-        },
-      ],
-      usage: openAiUsage(event.usage),
-    };
-  }
-  throw new Error('The generation ended without an end event.');
+  const choices = await wholeChoices(events, count);
+  return {
+    ...head,
+    object: 'chat.completion',
+    choices: choices.map(({ text, tokens, reason }, index) => ({
+      index,
+      message: { role: 'assistant', content: text, refusal: null },
+      logprobs: logprobs ? chatLogprobs(tokens) : null,
+      finish_reason: reason,
+    })),
+    usage: answerUsage(choices.map(({ usage }) => usage)),
+  };
 }
 
 function chatLogprobs(tokens: readonly TextToken[]): ChatLogprobs {
@@ -123,12 +120,4 @@ function chatLogprobs(tokens: readonly TextToken[]): ChatLogprobs {
 function chatLogprob({ bytes, logprob }: TextLogprob): ChatLogprob {
   const token = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   return { token, logprob: Math.max(NEVER, logprob), bytes: bytes.length === 0 ? null : [...bytes] };
-}
-
-function openAiUsage({ promptTokens, completionTokens }: TextUsage): OpenAiUsage {
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-  };
 }

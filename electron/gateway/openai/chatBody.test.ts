@@ -21,6 +21,7 @@ describe('readChatBody', () => {
   it('has the defaults of OpenAI', () => {
     expect(readChatBody(body)).toEqual({
       model: 'demo',
+      choices: 1,
       messages: [user],
       template: 'model',
       stream: false,

@@ -4,11 +4,9 @@ import { type ChatMessage, renderChat, type TemplateChoice } from '../chatTempla
 import { invalidField } from '../gatewayError.ts';
 import { parseBody } from '../parseBody.ts';
 import type { TextRequest } from '../textRequest.ts';
-import { refuseUnservedFields } from './refusedFields.ts';
+import { type AnswerCall, answerFields, readAnswerCall, refuseUnknownBias } from './answerBody.ts';
+import { refuseUnservedChatFields } from './refusedFields.ts';
 import { readSampling, samplingFields } from './samplingBody.ts';
-
-const MAX_STOP_STRINGS = 32;
-const MAX_STOP_LENGTH = 1024; // UTF-16 units
 
 const part = z.discriminatedUnion(
   'type',
@@ -47,33 +45,19 @@ const message = z.discriminatedUnion(
   { error: 'must be one of system, developer, user, assistant, tool' },
 );
 
-const stopString = z
-  .string()
-  .min(1, 'a stop string must not be empty')
-  .max(MAX_STOP_LENGTH)
-  .refine((text) => !/\p{Surrogate}/u.test(text), 'a stop string must be whole characters');
-
 const chatBody = z.object({
-  model: z.string(),
+  ...answerFields,
   messages: z.array(message).min(1, 'must hold at least one message'),
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
   ...samplingFields,
-  seed: z.int().nullish(),
-  stop: z.union([stopString, z.array(stopString).max(MAX_STOP_STRINGS)]).nullish(),
-  stream: z.boolean().nullish(),
-  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   chat_template: z.literal('chatml', 'must be left out, or "chatml" for a generic template').nullish(),
 });
 
 /** A chat request that is well formed; nothing of it was dropped. */
-export interface ChatCall {
-  model: string;
+export interface ChatCall extends AnswerCall {
   messages: ChatMessage[];
   template: TemplateChoice;
-  stream: boolean;
-  includeUsage: boolean;
-  settings: Omit<TextRequest, 'model' | 'prompt'>;
 }
 
 /**
@@ -84,27 +68,16 @@ export interface ChatCall {
  */
 export function readChatBody(input: unknown): ChatCall {
   const body = parseBody(chatBody, input);
-  if (typeof input === 'object' && input !== null) refuseUnservedFields(input);
+  if (typeof input === 'object' && input !== null) refuseUnservedChatFields(input);
   const { max_tokens: maxTokens, max_completion_tokens: maxCompletionTokens } = body;
   if (maxTokens != null && maxCompletionTokens != null && maxTokens !== maxCompletionTokens) {
     throw invalidField('max_tokens', 'max_tokens is the old name of max_completion_tokens; send one of them.');
   }
-  const stream = body.stream ?? false;
-  if (body.stream_options != null && !stream) {
-    throw invalidField('stream_options', 'stream_options goes only with "stream": true.');
-  }
+  const settings = { maxTokens: maxCompletionTokens ?? maxTokens ?? null, sampling: readSampling(body) };
   return {
-    model: body.model,
+    ...readAnswerCall(body, settings),
     messages: body.messages.map(chatMessage),
     template: body.chat_template ?? 'model',
-    stream,
-    includeUsage: body.stream_options?.include_usage ?? false,
-    settings: {
-      maxTokens: maxCompletionTokens ?? maxTokens ?? null,
-      sampling: readSampling(body),
-      seed: body.seed == null ? null : unsigned(body.seed),
-      stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
-    },
   };
 }
 
@@ -114,11 +87,7 @@ export function readChatBody(input: unknown): ChatCall {
  * @throws GatewayError 400 for a bias of a token that the model does not have.
  */
 export function chatTextRequest(call: ChatCall, model: ServedModel): TextRequest {
-  const tokens = model.pieces.offsets.length - 1;
-  const unknown = call.settings.sampling.logitBias.find(([token]) => token >= tokens);
-  if (unknown !== undefined) {
-    throw invalidField('logit_bias', `logit_bias names token ${unknown[0]}, but ${model.id} has ${tokens} tokens.`);
-  }
+  refuseUnknownBias(call, model);
   const { prompt, stop } = renderChat(model, call.messages, call.template);
   return { ...call.settings, model, prompt, stop: [...call.settings.stop, ...stop] };
 }
@@ -138,9 +107,4 @@ function contentText(body: z.infer<typeof content> | undefined): string {
   if (body == null) return '';
   if (typeof body === 'string') return body;
   return body.map((one) => (one.type === 'text' ? one.text : one.refusal)).join('');
-}
-
-/** Negative seeds are as good as others; a sampler takes them unsigned. */
-function unsigned(seed: number): number {
-  return seed < 0 ? Number.MAX_SAFE_INTEGER + 1 + seed : seed;
 }

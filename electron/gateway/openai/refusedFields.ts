@@ -1,32 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalidField } from '../gatewayError.ts';
 
-/**
- * Fields of chat requests (of OpenAI, and of llama-server and vLLM as clients send them) that would change the answer and
- * are not served yet, each with the values that change nothing. Null changes nothing anywhere.
- *
- * `user`, `safety_identifier`, `metadata`, `prompt_cache_key`, `prompt_cache_retention` and `parallel_tool_calls` are in
- * neither list: without tools, accounts and a store they have no bearing on an answer.
- */
-const chatFields: Record<string, readonly unknown[]> = {
-  audio: [],
-  function_call: ['none', 'auto'],
-  functions: [[]],
-  modalities: [['text']],
-  moderation: [],
-  n: [1],
-  prediction: [],
-  reasoning_effort: [],
-  service_tier: ['auto', 'default'],
-  store: [false],
-  'stream_options.include_obfuscation': [false],
-  tool_choice: ['none', 'auto'],
-  tools: [[]],
-  verbosity: ['medium'],
-  web_search_options: [],
-
-  chat_template_kwargs: [{}],
-  continue_final_message: [false],
+/** Of llama-server, vLLM and OpenAI's streams, in chats and completions alike. */
+const commonFields: Record<string, readonly unknown[]> = {
   dry_multiplier: [0],
   dynatemp_range: [0],
   guided_choice: [],
@@ -41,11 +17,55 @@ const chatFields: Record<string, readonly unknown[]> = {
   structured_outputs: [],
   typical_p: [1],
   xtc_probability: [0],
+  'stream_options.include_obfuscation': [false],
 };
 
-/** @throws GatewayError 400 that names the first field of `body` that is not served, with the values that are. */
-export function refuseUnservedFields(body: object): void {
-  for (const [path, harmless] of Object.entries(chatFields)) {
+/**
+ * Fields of chat requests (of OpenAI, and of llama-server and vLLM as clients send them) that would change the answer and
+ * are not served yet, each with the values that change nothing. Null changes nothing anywhere.
+ *
+ * `user`, `safety_identifier`, `metadata`, `prompt_cache_key`, `prompt_cache_retention` and `parallel_tool_calls` are in
+ * neither list: without tools, accounts and a store they have no bearing on an answer.
+ */
+const chatFields: Record<string, readonly unknown[]> = {
+  audio: [],
+  function_call: ['none', 'auto'],
+  functions: [[]],
+  modalities: [['text']],
+  moderation: [],
+  prediction: [],
+  reasoning_effort: [],
+  service_tier: ['auto', 'default'],
+  store: [false],
+  tool_choice: ['none', 'auto'],
+  tools: [[]],
+  verbosity: ['medium'],
+  web_search_options: [],
+
+  chat_template_kwargs: [{}],
+  continue_final_message: [false],
+  ...commonFields,
+};
+
+/** The same of legacy completions; `best_of` above 1 would need scores of whole answers. */
+const completionFields: Record<string, readonly unknown[]> = {
+  best_of: [1],
+  suffix: [''],
+  ...commonFields,
+};
+
+/** @throws GatewayError 400 that names the first field of a chat that is not served, with the values that are. */
+export function refuseUnservedChatFields(body: object): void {
+  refuseUnserved(body, chatFields);
+}
+
+/** See refuseUnservedChatFields. */
+export function refuseUnservedCompletionFields(body: object): void {
+  refuseUnserved(body, completionFields);
+}
+
+function refuseUnserved(body: object, fields: Record<string, readonly unknown[]>): void {
+  for (const [path, harmless] of Object.entries(fields)) {
     const value = path
       .split('.')
       .reduce<unknown>((at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined), body);

@@ -24,6 +24,8 @@ const expectation = z.strictObject({
   ends_with_done: z.literal(true).optional(),
   last_before_done_has_empty_choices: z.literal(true).optional(),
   no_cors_headers: z.literal(true).optional(),
+  choices: z.number().optional(),
+  distinct_choices: z.literal(true).optional(),
   no_slash_in: z.string().optional(),
 });
 const corpus = z.object({
@@ -50,13 +52,13 @@ export function openAiCase(name: string): OpenAiCase {
   return found;
 }
 
-/** The cases of features that are not served yet, and what is said about them until then. */
+/** The cases that are not answered as listed, mostly of features that are not served yet, and what is said about them. */
 export const notYetInScope: Record<string, { feature: string; status: number; param: string | null }> = {
   'tool-without-parameters': { feature: 'tools', status: 400, param: 'tools' },
   'required-tool': { feature: 'tools and tool_choice', status: 400, param: 'tool_choice' },
-  'n-two': { feature: 'n above 1', status: 400, param: 'n' },
+  // Two come, but at temperature 1 the demo model is so sure that both say the same.
+  'n-two': { feature: 'choices that differ from a model that is this sure', status: 200, param: null },
   'embeddings-base64': { feature: '/v1/embeddings', status: 404, param: null },
-  'completions-echo': { feature: '/v1/completions', status: 404, param: null },
 };
 
 /** The cases that a gateway answers as listed now. */
@@ -107,7 +109,7 @@ export async function expectCase(target: CaseTarget, one: OpenAiCase): Promise<v
   for (const [path, value] of Object.entries(wanted.path_equals ?? {})) expect(at(body, path), path).toEqual(value);
   if (wanted.error_param !== undefined) expect(at(body, 'error.param')).toBe(wanted.error_param);
   if (wanted.error_code !== undefined) expect(at(body, 'error.code')).toBe(wanted.error_code);
-  const text = String(at(body, 'choices.0.message.content'));
+  const text = String(at(body, 'choices.0.message.content') ?? at(body, 'choices.0.text'));
   if (wanted.text_starts !== undefined) expect(text.startsWith(wanted.text_starts), text).toBe(true);
   if (wanted.text_equals !== undefined) expect(text).toBe(wanted.text_equals);
   if (wanted.text_not_contains !== undefined) expect(text).not.toContain(wanted.text_not_contains);
@@ -129,6 +131,9 @@ export async function expectCase(target: CaseTarget, one: OpenAiCase): Promise<v
     const plain: unknown = JSON.parse((await sendCase(target, openAiCase('plain'))).text);
     expect(String(at(plain, 'choices.0.message.content')).startsWith(text), text).toBe(false);
   }
+  const all = Array.from({ length: wanted.choices ?? 0 }, (_, index) => at(body, `choices.${index}.message.content`));
+  if (wanted.choices !== undefined) expect(at(body, 'choices')).toHaveLength(wanted.choices);
+  if (wanted.distinct_choices) expect(new Set(all).size).toBe(all.length);
   if (wanted.no_slash_in !== undefined) expect(at(body, wanted.no_slash_in)).not.toContain('/');
   if (wanted.twice_equal) {
     const again: unknown = JSON.parse((await sendCase(target, one)).text);
