@@ -152,7 +152,6 @@ describe('readChatBody', () => {
   });
 
   it.each([
-    ['n', 2],
     ['tools', [{ type: 'function', function: { name: 'now' } }]],
     ['tool_choice', 'required'],
     ['functions', [{}]],
