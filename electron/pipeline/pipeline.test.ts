@@ -115,7 +115,7 @@ test('any number of requests at once get the tokens that each would get alone', 
 /** Right so often, and late. */
 const drafterOf = (right: (position: number) => boolean): Drafter => ({
   draftMs: 0,
-  propose: async (_sequence, log, count) => {
+  propose: async ({ log, count }) => {
     await new Promise((resolve) => setImmediate(resolve));
     return expected([...log], count).map((token, index) => (right(log.length + index) ? token : token + 1));
   },

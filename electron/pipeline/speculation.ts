@@ -4,12 +4,21 @@ import { lookupDraft } from './lookupDraft.ts';
 import type { TokenSampling } from './servedModel.ts';
 import type { StepCosts } from './stepCosts.ts';
 
+export interface ProposeRequest {
+  sequence: number;
+  /** The prompt and every committed token. */
+  log: readonly number[];
+  promptLength: number;
+  count: number;
+  sampling: TokenSampling;
+}
+
 /** A model that is quick to guess what a larger one with the same vocabulary will say. */
 export interface Drafter {
   /** To draft one token, as measured, ms. */
   readonly draftMs: number;
   /** At most `count` tokens that may follow the log of a sequence; none where it cannot. Never rejects. */
-  propose(sequence: number, log: readonly number[], count: number, sampling: TokenSampling): Promise<readonly number[]>;
+  propose(request: ProposeRequest): Promise<readonly number[]>;
   /** The sequence has ended. */
   forget(sequence: number): void;
 }
@@ -50,7 +59,8 @@ export class Speculation {
     if (count === 0) return [];
     const { drafter } = this.#options;
     if (drafter === null) return lookupDraft(sequence.log, count);
-    return drafter.propose(sequence.id, sequence.log, count, sequence.sampling);
+    const { id, log, generated, sampling } = sequence;
+    return drafter.propose({ sequence: id, log, promptLength: log.length - generated, count, sampling });
   }
 
   /** A sequence has ended. */

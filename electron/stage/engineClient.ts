@@ -1,3 +1,4 @@
+import { Sampling } from '../wire/generated/roomful/v1/ring.ts';
 import { engineContract } from './engineContract.ts';
 import type { HostError } from './hostError.ts';
 import type { HostLauncher } from './hostLauncher.ts';
@@ -9,6 +10,7 @@ const DEVICES_MS = 10_000;
 const READ_SPEED_MS = 60_000;
 const OPEN_MS = 60_000;
 const TOKENIZE_MS = 10_000;
+const DRAFT_MS = 60_000;
 
 /** A device as a ggml backend reports it; bytes. */
 export type Device = NativeDevice;
@@ -30,6 +32,33 @@ export interface Vocabulary {
   tokenize(text: string, options: { addSpecial: boolean; parseSpecial: boolean }): Promise<Int32Array>;
   /** Why a GBNF grammar cannot be used with this model, null where it can. */
   grammarProblem(grammar: string): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+/** How a draft model is loaded: whole, in the engine host. */
+export interface DraftModelOptions {
+  path: string;
+  layers: number;
+  /** Tokens over all slots. */
+  contextLength: number;
+  slots: number;
+  /** Most tokens in one step. */
+  batch: number;
+  threads: number;
+  gpuLayers: number;
+}
+
+/** A small model that guesses what a larger one will say. */
+export interface DraftModel {
+  readonly vocabularySize: number;
+  /** See `draftTokens`. Rejects where the slot does not hold `start` tokens. */
+  draft(request: {
+    slot: number;
+    start: number;
+    tokens: Int32Array;
+    count: number;
+    sampling: Sampling;
+  }): Promise<Int32Array>;
   close(): Promise<void>;
 }
 
@@ -78,6 +107,19 @@ export class EngineClient {
       grammarProblem: (grammar) => this.#host.call('grammarProblem', { handle, grammar }, TOKENIZE_MS),
       close: async () => {
         await this.#host.call('closeVocabulary', { handle }, TOKENIZE_MS);
+      },
+    };
+  }
+
+  /** Loads a draft model. Rejects with a HostError. */
+  async openDraft(options: DraftModelOptions): Promise<DraftModel> {
+    const { handle, vocabularySize } = await this.#host.call('openDraft', options, OPEN_MS);
+    return {
+      vocabularySize,
+      draft: ({ sampling, ...request }) =>
+        this.#host.call('draft', { handle, ...request, sampling: Sampling.encode(sampling).finish() }, DRAFT_MS),
+      close: async () => {
+        await this.#host.call('closeDraft', { handle }, OPEN_MS);
       },
     };
   }

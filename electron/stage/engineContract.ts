@@ -3,6 +3,7 @@ import { bootMethod, type HostContract, leaveMethod } from './hostContract.ts';
 import type { NativeDevice } from './nativeAddon.ts';
 
 const index = z.number().int().nonnegative();
+const count = z.number().int().positive();
 const token = z.number().int();
 
 const device: z.ZodType<NativeDevice> = z.strictObject({
@@ -40,8 +41,8 @@ export const engineContract = {
     readSpeed: {
       params: z.strictObject({
         device: z.string().min(1),
-        threads: z.number().int().positive(),
-        budgetMs: z.number().int().positive(),
+        threads: count,
+        budgetMs: count,
       }),
       result: z.number().positive(),
     },
@@ -54,6 +55,31 @@ export const engineContract = {
       params: z.strictObject({ handle: index, grammar: z.string() }),
       result: z.string().nullable(),
     },
+    openDraft: {
+      params: z.strictObject({
+        path: z.string().min(1),
+        layers: count,
+        contextLength: count,
+        slots: count,
+        batch: count,
+        threads: count,
+        gpuLayers: index,
+      }),
+      result: z.strictObject({ handle: index, vocabularySize: count }),
+    },
+    draft: {
+      params: z.strictObject({
+        handle: index,
+        slot: index,
+        start: index,
+        tokens: int32Array,
+        count,
+        /** A Sampling as it goes over the wire. */
+        sampling: uint8Array,
+      }),
+      result: int32Array,
+    },
+    closeDraft: { params: z.strictObject({ handle: index }), result: z.null() },
     closeVocabulary: { params: z.strictObject({ handle: index }), result: z.null() },
     leave: leaveMethod,
   },

@@ -1,12 +1,16 @@
+import { Sampling } from '../wire/generated/roomful/v1/ring.ts';
+import { draftTokens } from './draftTokens.ts';
 import { engineContract } from './engineContract.ts';
 import { loadAddon } from './loadAddon.ts';
-import type { NativeAddon, NativeVocabulary } from './nativeAddon.ts';
+import type { NativeAddon, NativeStage, NativeVocabulary } from './nativeAddon.ts';
+import { nativeSampling } from './nativeSampling.ts';
 import { serveHost, WrongOrder } from './serveHost.ts';
 
 /** The entry of the engine host: what a member needs of llama.cpp besides its stages. */
 
 let addon: NativeAddon | null = null;
 let nextHandle = 0;
+const drafts = new Map<number, { stage: NativeStage; batch: number }>();
 const vocabularies = new Map<number, NativeVocabulary>();
 
 serveHost(engineContract, () => ({
@@ -34,6 +38,31 @@ serveHost(engineContract, () => ({
   tokenize: async ({ handle, text, ...options }) => opened(handle).tokenize(text, options),
 
   grammarProblem: async ({ handle, grammar }) => opened(handle).grammarProblem(grammar),
+
+  openDraft: async ({ path, batch, slots, ...sizes }) => {
+    const options = { ...sizes, path, batch, slots, role: 'whole', embedding: null, vocabulary: null } as const;
+    const stage = await booted().loadStage({ ...options, device: null, kvType: 'f16', maxOutputs: slots }, () => {});
+    const handle = nextHandle;
+    nextHandle += 1;
+    drafts.set(handle, { stage, batch });
+    return { handle, vocabularySize: stage.vocabularySize };
+  },
+
+  draft: ({ handle, sampling, ...request }) => {
+    const draft = drafts.get(handle);
+    if (draft === undefined) throw new WrongOrder(`Draft model ${handle} is not open.`);
+    return draftTokens(draft.stage, {
+      ...request,
+      batch: draft.batch,
+      sampling: nativeSampling(Sampling.decode(sampling)),
+    });
+  },
+
+  closeDraft: async ({ handle }) => {
+    await drafts.get(handle)?.stage.unload();
+    drafts.delete(handle);
+    return null;
+  },
 
   closeVocabulary: async ({ handle }) => {
     opened(handle).free();

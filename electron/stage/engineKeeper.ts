@@ -1,4 +1,4 @@
-import { EngineClient, type Vocabulary } from './engineClient.ts';
+import { type DraftModel, type DraftModelOptions, EngineClient, type Vocabulary } from './engineClient.ts';
 import { HostError } from './hostError.ts';
 import type { HostLauncher } from './hostLauncher.ts';
 
@@ -61,11 +61,25 @@ export class EngineKeeper {
       },
       // Not asked again: a grammar that ends one process would end the next.
       grammarProblem: (grammar) => ask((vocabulary) => vocabulary.grammarProblem(grammar)),
-      close: () =>
-        opened.close().catch((error: unknown) => {
-          // With its process a vocabulary is gone by itself.
-          if (!isLoss(error)) throw error;
-        }),
+      close: () => closeUnlessLost(opened),
+    };
+  }
+
+  /** Loads a draft model; with a new process it is loaded anew, with no memory of what it was told. */
+  async openDraft(options: DraftModelOptions): Promise<DraftModel> {
+    let engine = await this.current();
+    let opened = await engine.openDraft(options);
+    return {
+      vocabularySize: opened.vocabularySize,
+      draft: async (request) => {
+        const now = await this.current();
+        if (now !== engine) {
+          opened = await now.openDraft(options);
+          engine = now;
+        }
+        return opened.draft(request);
+      },
+      close: () => closeUnlessLost(opened),
     };
   }
 
@@ -73,6 +87,13 @@ export class EngineKeeper {
     const engine = await this.#engine?.catch(() => null);
     await engine?.close();
   }
+}
+
+/** What was opened is gone with its process by itself. */
+async function closeUnlessLost(opened: { close(): Promise<void> }): Promise<void> {
+  await opened.close().catch((error: unknown) => {
+    if (!isLoss(error)) throw error;
+  });
 }
 
 function isLoss(error: unknown): boolean {
