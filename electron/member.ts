@@ -47,7 +47,7 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     const models = await openModels(ground, pooled, () => control?.stages.isComputing ?? false);
     control = await startControlPlane(ground, machine, pooled, models);
     const memory = await MemoryTruthFile.open(join(home, 'memory.json'));
-    const serving = startServing(ground, machine, pooled, { control, files: models.files, memory });
+    const serving = startServing(ground, machine, pooled, { control, models, memory });
     const library = await startLibraryApi(ground, {
       library: models.library,
       room: () => plannerMembers(pooled, machine),

@@ -9,7 +9,7 @@ import { StageService } from '../../electron/pipeline/stageService.ts';
 import { memoryToShare } from '../../electron/planner/stageBytes.ts';
 import { EpochFence } from '../../electron/pool/epochFence.ts';
 import type { PoolTrust } from '../../electron/pool/trust/poolTrust.ts';
-import { EngineClient } from '../../electron/stage/engineClient.ts';
+import { EngineKeeper } from '../../electron/stage/engineKeeper.ts';
 import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
 import { RingServer } from '../../electron/wire/ringServer.ts';
 import { WIRE_VERSION } from '../../electron/wire/wireVersion.ts';
@@ -21,7 +21,7 @@ import { type MemberWork, type TrustMember, TrustRoom } from '../testing/trustMe
 
 const BUILD = 'b';
 let room: TrustRoom;
-let engine: EngineClient;
+let engine: EngineKeeper;
 let models: ModelServing;
 let ada: TrustMember;
 let bob: TrustMember;
@@ -73,7 +73,7 @@ beforeEach(async () => {
   room = await TrustRoom.open();
   stages = new Map();
   seen = [];
-  engine = await EngineClient.start(nodeLauncher, () => {});
+  engine = await EngineKeeper.start(nodeLauncher, () => {});
   const ring = new RingServer();
   ada = await room.start('ada', 'ada', () => ({ services: [ring.service] }));
   await ada.trust.create('pool');
@@ -85,6 +85,7 @@ beforeEach(async () => {
   bob = await room.start('bob', 'bob', worker('bob', share(0, middle)));
   cyd = await room.start('cyd', 'cyd', worker('cyd', share(middle, layers)));
   for (const member of [bob, cyd]) await member.join((await ada.trust.invite()).token);
+  const files = new DiskModel(demoModelPath, join(room.folder, 'stages'));
   models = new ModelServing({
     coordinator: {
       member: ada.id,
@@ -94,7 +95,8 @@ beforeEach(async () => {
       onAlive: (member) => seen.push({ by: 'ada', member }),
     },
     engine,
-    files: new DiskModel(demoModelPath, join(room.folder, 'stages')),
+    files,
+    draftHost: { engine, stageFiles: files, threads: 1, gpuLayers: 0, onProblem: () => {} },
     memory: await MemoryTruthFile.open(join(room.folder, 'memory.json')),
     folder: join(room.folder, 'serving'),
     build: BUILD,

@@ -20,6 +20,8 @@ export interface RoomMember {
   env?: Readonly<Record<string, string>>;
   /** Makes it a member in this process, whose hosts it starts. The lead is one in any case. */
   launcher?: HostLauncher;
+  /** The way from this member, if it lives in this process, to others. */
+  route?: (address: string) => Promise<string>;
 }
 
 /**
@@ -63,12 +65,12 @@ export class TestRoom {
     try {
       await foundPool(join(home, 'pool'), homes);
       // One after the other: together they would only keep each other from the cores.
-      for (const [index, { memoryBytes, env = {}, launcher }] of members.entries()) {
+      for (const [index, { memoryBytes, env = {}, launcher, route }] of members.entries()) {
         const options = { home: homes[index] ?? home, name: names[index] ?? '', memoryBytes, threads: 1 };
         const here = index === 0 || launcher !== undefined;
         started.push(
           here
-            ? await startMember({ ...options, launcher: launcher ?? nodeLauncher })
+            ? await startMember({ ...options, launcher: launcher ?? nodeLauncher, ...(route && { route }) })
             : await startChildMember({ ...options, env }),
         );
       }

@@ -22,6 +22,7 @@ interface ServeFlags {
   kv?: KvType;
   exact?: boolean;
   alias?: string[];
+  draft?: string;
 }
 
 interface StopFlags {
@@ -43,6 +44,7 @@ export function serveCommands(): Command[] {
       .option('--slots <n>', 'requests at once', wholeNumber(1, 64))
       .option('--replicas <n>', 'pipelines, each of members of its own', wholeNumber(1, 64))
       .addOption(new Option('--kv <type>', 'type of the KV cache').choices(kvTypes))
+      .option('--draft <model>', 'a small model of the same vocabulary that guesses ahead, by name, id or file')
       .option('--exact', '32-bit activations between the members')
       .option('--alias <name>', 'what else clients may call it; may be given again', collect)
       .option('--json', 'one JSON object on stdout, progress on stderr')
@@ -148,10 +150,9 @@ class ProgressLine {
 }
 
 function paramsOf(called: string, flags: ServeFlags): ServeParams {
-  const { force, members, context, slots, replicas, kv, exact, alias } = flags;
-  const isFile = existsSync(called) || /[/\\]|\.gguf$/i.test(called);
+  const { force, members, context, slots, replicas, kv, exact, alias, draft } = flags;
   return {
-    ...(isFile ? { modelPath: resolve(called) } : { model: called }),
+    ...(isFileName(called) ? { modelPath: resolve(called) } : { model: called }),
     ...(force && { force }),
     ...(members && { members }),
     ...(context && { contextLength: context }),
@@ -159,8 +160,13 @@ function paramsOf(called: string, flags: ServeFlags): ServeParams {
     ...(replicas && { replicas }),
     ...(kv && { kvType: kv }),
     ...(exact && { exact }),
+    ...(draft && (isFileName(draft) ? { draftPath: resolve(draft) } : { draft })),
     ...(alias && { aliases: alias }),
   };
+}
+
+function isFileName(called: string): boolean {
+  return existsSync(called) || /[/\\]|\.gguf$/i.test(called);
 }
 
 function parseMembers(text: string): string[] {

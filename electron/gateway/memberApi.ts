@@ -307,6 +307,10 @@ const serveParamsSchema = z
     /** Pipelines of the model, each of members of its own. */
     replicas: z.int().min(1).max(64).optional(),
     kvType: z.enum(kvTypes).optional(),
+    /** Content id or name of a small model of the same vocabulary that drafts; where it is left out drafts are looked up. */
+    draft: text.optional(),
+    /** In place of `draft`: its file on this member's disk. */
+    draftPath: text.optional(),
     /** Keep activations at f32 on the wire. */
     exact: z.boolean().optional(),
     /** What else clients may call the model. */

@@ -42,7 +42,7 @@ export async function startControlPlane(
     },
     files: models.stageFiles,
     threads: options.threads,
-    gpuLayers: machine.backend === 'cpu' ? 0 : ALL_LAYERS,
+    gpuLayers: machine.gpuLayers,
     freeBytes: () => machine.freeBytes(),
     admitEpoch: (epoch) => term.admit(epoch),
     onAlive: (member) => pool.noteProgress(member),
@@ -85,6 +85,3 @@ export async function startControlPlane(
   });
   return { stages, ring, calls, port, ownAddress };
 }
-
-/** More layers than any model has: all of a stage goes to the device. */
-const ALL_LAYERS = 999;

@@ -11,6 +11,8 @@ import type { Ground } from './startGround.ts';
 export interface Machine {
   readonly engine: EngineKeeper;
   readonly backend: Backend;
+  /** Layers of a stage that go to the device; 0 where it computes on the CPU. */
+  readonly gpuLayers: number;
   /** Null on loopback: a member that nobody finds tells nobody of its machine, and its sizes are given. */
   readonly profile: MemberProfile | null;
   /** Bytes that it shares where no profile says how many. */
@@ -52,6 +54,7 @@ export async function startMachine(ground: Ground, stages: () => StageService | 
   return {
     engine,
     backend,
+    gpuLayers: backend === 'cpu' ? 0 : ALL_LAYERS,
     profile,
     memoryBytes,
     freeBytes: () => freeBytes(engine, backend),
@@ -77,3 +80,6 @@ async function computingBackend(engine: EngineKeeper): Promise<Backend> {
 
 /** Between looks at what is free. */
 const REFRESH_PROFILE_MS = 5 * 60_000;
+
+/** More layers than any model has: all of a stage goes to the device. */
+const ALL_LAYERS = 999;

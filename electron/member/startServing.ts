@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { MemoryTruthFile } from '../pipeline/memoryTruthFile.ts';
-import type { ModelFiles } from '../pipeline/modelFiles.ts';
 import { ModelServing } from '../pipeline/modelServing.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
 import { Changes } from './changes.ts';
+import type { Models } from './openModels.ts';
 import type { Pool } from './openPool.ts';
 import { poolRoom } from './poolRoom.ts';
 import type { ControlPlane } from './startControlPlane.ts';
@@ -20,15 +20,15 @@ export interface Serving {
 /** What serving stands on, beside the member itself. */
 export interface ServingParts {
   control: ControlPlane;
-  files: ModelFiles;
+  models: Pick<Models, 'files' | 'stageFiles'>;
   memory: MemoryTruthFile;
 }
 
 export function startServing(
   ground: Ground,
-  { engine, profile }: Machine,
+  { engine, profile, gpuLayers }: Machine,
   { pool, term }: Pool,
-  { control: { ring, ownAddress, calls }, files, memory }: ServingParts,
+  { control: { ring, ownAddress, calls }, models: { files, stageFiles }, memory }: ServingParts,
 ): Serving {
   const { options, home, build, changes, closers } = ground;
   const { trust } = pool;
@@ -50,6 +50,13 @@ export function startServing(
     engine,
     files,
     memory,
+    draftHost: {
+      engine,
+      stageFiles,
+      threads: options.threads,
+      gpuLayers,
+      onProblem: ground.warn('nothing could be drafted'),
+    },
     folder: join(home, 'serving'),
     build,
     wireVersion: WIRE_VERSION,

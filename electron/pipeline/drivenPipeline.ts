@@ -8,8 +8,12 @@ import {
   formPipeline,
   type StageLoading,
 } from './formPipeline.ts';
+import type { ModelDrafter } from './modelDrafter.ts';
 import type { ModelFiles, ModelHolder } from './modelFiles.ts';
+import { MOST_DRAFTS } from './mostDrafts.ts';
+import { type DraftHost, openDrafter } from './openDrafter.ts';
 import { PipelineError } from './pipelineError.ts';
+import type { PipelineNumbers } from './pipelineNumbers.ts';
 import type { PipelineReport, PipelineState, PlannedPlace } from './pipelineReport.ts';
 import { refuseBadGrammar } from './refuseBadGrammar.ts';
 import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
@@ -34,6 +38,8 @@ export interface PipelineOrder {
   batch: number;
   kvType: KvType;
   exact: boolean;
+  /** The model that drafts, by content id; null looks drafts up. */
+  draft: { model: string; holders: readonly ModelHolder[] } | null;
 }
 
 export interface DrivenPipelineOptions {
@@ -41,6 +47,8 @@ export interface DrivenPipelineOptions {
   coordinator: Coordinator;
   files: ModelFiles;
   shelf: VocabularyShelf;
+  /** Where the model that drafts runs, and how. */
+  draftHost: DraftHost;
   /** Called after every change of `report`. */
   onChange: () => void;
   route?: FormOptions['route'];
@@ -50,9 +58,6 @@ export interface ComingUp {
   onState(state: PipelineState): void;
   onStage(progress: StageLoading): void;
 }
-
-/** What a stage gives logits for at once, less the token after them. */
-const MOST_DRAFTS = 8;
 
 /** Progress is told again only when it has come on by this much. */
 const TOLD_FRACTION = 0.02;
@@ -105,6 +110,11 @@ export class DrivenPipeline {
   /** Of its model; null before it has been opened. */
   get text(): ModelText | null {
     return this.#text;
+  }
+
+  /** What it has done; null before it serves. */
+  get numbers(): PipelineNumbers | null {
+    return this.#formed?.pipeline.numbers ?? null;
   }
 
   get isServing(): boolean {
@@ -180,6 +190,7 @@ export class DrivenPipeline {
       this.#release.push(() => shelf.release(order.model));
       this.#text = text;
       const { endTokens, bosToken } = text.vocabulary;
+      const drafter = order.draft === null ? null : await this.#openDrafter(order.draft, text, signal);
       const stages = order.stages.map(({ member, name, address, startLayer, endLayer, bytes }) => {
         const client = new MemberClient({ address, member, tls: coordinator.tls });
         this.#release.push(() => client.close());
@@ -200,7 +211,7 @@ export class DrivenPipeline {
           kvType,
           exact,
           rewinds: opened.shape.layers.every(({ stateBytesPerSlot = 0 }) => stateBytesPerSlot === 0),
-          speculation: new Speculation({ drafter: null, most: MOST_DRAFTS }),
+          speculation: new Speculation({ drafter, most: MOST_DRAFTS }),
           endTokens,
           warmToken: Math.max(0, bosToken),
         },
@@ -238,6 +249,17 @@ export class DrivenPipeline {
       this.#enter('failed', listener);
       throw cause;
     }
+  }
+
+  async #openDrafter(
+    draft: NonNullable<PipelineOrder['draft']>,
+    text: ModelText,
+    signal: AbortSignal,
+  ): Promise<ModelDrafter> {
+    const { contextLength, slots, batch } = this.order;
+    const { release, drafter } = await openDrafter(this.#options, draft, { text, contextLength, slots, batch, signal });
+    this.#release.push(release);
+    return drafter;
   }
 
   #enter(state: PipelineState, listener: Pick<ComingUp, 'onState'>): void {

@@ -56,7 +56,15 @@ describe('a plan by what is known', () => {
     ...changes,
   });
   const members = (candidates: Candidate[]): string[] => {
-    const options = { ...sizes, exact: false, replicas: 1, ordered: false, coordinator: 'nobody', build: 'b' };
+    const options = {
+      ...sizes,
+      exact: false,
+      replicas: 1,
+      ordered: false,
+      draft: null,
+      coordinator: 'nobody',
+      build: 'b',
+    };
     const { pipelines } = placePipelines(candidates, shape, options);
     return pipelines[0]?.map(({ name }) => name) ?? [];
   };

@@ -4,11 +4,14 @@ import type { Force, KvType } from '../planner/planOptions.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import { ServingClient } from '../wire/servingClient.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
+import { cannotDraft } from './cannotDraft.ts';
+import { draftBytes } from './draftBytes.ts';
 import type { PipelineOrder } from './drivenPipeline.ts';
 import { type FoundCandidate, findCandidates } from './findCandidates.ts';
 import type { MemoryTruthFile } from './memoryTruthFile.ts';
 import type { ModelFiles, ModelHolder, OpenedModel } from './modelFiles.ts';
 import type { PoolPipeline } from './modelRouter.ts';
+import { MOST_DRAFTS } from './mostDrafts.ts';
 import { PipelineError } from './pipelineError.ts';
 import type { PipelineHost } from './pipelineHost.ts';
 import { isLive, type PipelineReport, type PipelineState, type PlannedPlace } from './pipelineReport.ts';
@@ -37,6 +40,8 @@ export interface LeadOrder {
   kvType: KvType | undefined;
   exact: boolean;
   aliases: readonly string[];
+  /** Content id, or what people call the model that drafts. */
+  draft: string | undefined;
 }
 
 export interface ModelLeadOptions {
@@ -81,6 +86,8 @@ interface Plan {
   id: string;
   epoch: Epoch;
   opened: OpenedModel;
+  /** The model that drafts. */
+  draft: OpenedModel | null;
   sizes: ServingSizes;
   candidates: readonly FoundCandidate[];
   ordered: boolean;
@@ -171,10 +178,24 @@ export class ModelLead {
     others.forget(id);
     this.#forget(id, coming);
 
+    const draft = order.draft === undefined ? null : await this.#openDraft(order.draft, signal);
+    if (draft !== null && draft.shape.vocabularySize !== opened.shape.vocabularySize) throw cannotDraft(draft);
     const sizes = servingSizes(opened.shape, order);
     const asked = { tls: this.#options.tls(), wireVersion, build, signal };
     const { candidates, ordered, notes } = await findCandidates(room, order, asked);
-    const plan: Plan = { order, model, id, epoch, opened, sizes, candidates, ordered, notes, mostBytes: new Map() };
+    const plan: Plan = {
+      order,
+      model,
+      id,
+      epoch,
+      opened,
+      draft,
+      sizes,
+      candidates,
+      ordered,
+      notes,
+      mostBytes: new Map(),
+    };
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#planAndForm(coming, plan, onTold, signal);
@@ -190,7 +211,7 @@ export class ModelLead {
   /** Rejects with StageTooLarge where a member has less room than it had offered. */
   async #planAndForm(
     coming: Coming,
-    { order, model, id, epoch, opened, sizes, candidates, ordered, notes, mostBytes }: Plan,
+    { order, model, id, epoch, opened, draft, sizes, candidates, ordered, notes, mostBytes }: Plan,
     onTold: (told: Told) => void,
     signal: AbortSignal,
   ): Promise<Ready> {
@@ -205,7 +226,16 @@ export class ModelLead {
         mostBytes: mostBytes.get(candidate.id) ?? null,
       })),
       opened.shape,
-      { ...sizes, exact, force, replicas, ordered, coordinator: this.#options.member(), build },
+      {
+        ...sizes,
+        exact,
+        force,
+        replicas,
+        ordered,
+        coordinator: this.#options.member(),
+        build,
+        draft: draft && { bytes: draftBytes(draft.shape, sizes), tokens: MOST_DRAFTS },
+      },
     );
     const orders = pipelines.map(
       (stages, index): PipelineOrder => ({
@@ -218,6 +248,7 @@ export class ModelLead {
         stages,
         ...sizes,
         exact,
+        draft: draft && { model: draft.id, holders: draft.holders },
       }),
     );
     coming.isPlanned = true;
@@ -299,9 +330,16 @@ export class ModelLead {
     }
     const client = new ServingClient({ address: place.address, member: place.member, tls: this.#options.tls() });
     try {
-      const { id: pipeline, holders, stages, aliases, ...rest } = order;
+      const { id: pipeline, holders, stages, aliases, draft, ...rest } = order;
       const news = client.drive(
-        { pipeline, ...rest, holders: [...holders], stages: [...stages], aliases: [...aliases] },
+        {
+          pipeline,
+          ...rest,
+          holders: [...holders],
+          stages: [...stages],
+          aliases: [...aliases],
+          draft: draft === null ? undefined : { ...draft, holders: [...draft.holders] },
+        },
         signal,
       );
       await untilReady(news, (told) => {
@@ -326,8 +364,16 @@ export class ModelLead {
     this.#options.onChange();
   }
 
+  async #openDraft(called: string, signal: AbortSignal): Promise<OpenedModel> {
+    const { model, holders } = await this.#locate({ model: called, holders: [] });
+    return this.#options.files.open(model, holders, signal);
+  }
+
   /** Looks on this member's disk, and then asks everyone. */
-  async #locate({ model, holders }: LeadOrder): Promise<{ model: string; holders: readonly ModelHolder[] }> {
+  async #locate({
+    model,
+    holders,
+  }: Pick<LeadOrder, 'model' | 'holders'>): Promise<{ model: string; holders: readonly ModelHolder[] }> {
     const { files, room } = this.#options;
     if (holders.length > 0) return { model, holders };
     const own = await files.find(model);

@@ -12,12 +12,13 @@ import type { MemoryTruthFile } from './memoryTruthFile.ts';
 import type { ModelFiles } from './modelFiles.ts';
 import { type LeadOrder, ModelLead, type Ready } from './modelLead.ts';
 import { ModelRouter, type PoolPipeline } from './modelRouter.ts';
+import type { DraftHost } from './openDrafter.ts';
 import { PipelineError } from './pipelineError.ts';
-import { PipelineHost } from './pipelineHost.ts';
+import { type DrivenNumbers, PipelineHost } from './pipelineHost.ts';
 import { encodeReport, isLive, type PipelineReport } from './pipelineReport.ts';
 import { PoolPipelines } from './poolPipelines.ts';
 import { remoteError } from './remoteError.ts';
-import { answersOf, requestOf } from './remoteGenerate.ts';
+import { answers } from './remoteGenerate.ts';
 import type { ServedModel, ServedModels } from './servedModel.ts';
 import type { ServeEvent, ServeRequest } from './serveEvents.ts';
 import { encodeNews, eventOf, type Told, untilReady } from './serveNews.ts';
@@ -42,6 +43,7 @@ export interface ModelServingOptions {
   files: ModelFiles;
   /** What stages have taken beside the plan. */
   memory: Pick<MemoryTruthFile, 'extraBytes' | 'learn'>;
+  draftHost: DraftHost;
   room: ServingRoom;
   /** Called after every change of what serves anywhere in the pool. */
   onChange?: () => void;
@@ -69,11 +71,11 @@ export class ModelServing implements ServedModels {
 
   constructor(options: ModelServingOptions) {
     this.#options = options;
-    const { coordinator, engine, folder, files, room, route, onProblem = () => {} } = options;
+    const { coordinator, engine, draftHost, folder, files, room, route, onProblem = () => {} } = options;
     const shelf = new VocabularyShelf(engine, join(folder, 'vocabularies'));
     const onChange = (): void => this.#changed();
     const common = { files, room, onChange, pipelines: () => this.pipelines() };
-    this.#host = new PipelineHost({ coordinator, shelf, ...common, ...(route && { route }) });
+    this.#host = new PipelineHost({ coordinator, shelf, draftHost, ...common, ...(route && { route }) });
     this.#others = new PoolPipelines({ ...common, onProblem, tls: () => coordinator.tls });
     this.#lead = new ModelLead({
       ...options,
@@ -95,6 +97,11 @@ export class ModelServing implements ServedModels {
   /** See ModelRouter. */
   find(id: string): ServedModel | undefined {
     return this.#router.find(id);
+  }
+
+  /** What the pipelines that this member drives have done. */
+  numbers(): DrivenNumbers[] {
+    return this.#host.numbers();
   }
 
   /** Every pipeline of the pool, those that come up and those that have failed included. */
@@ -179,9 +186,9 @@ export class ModelServing implements ServedModels {
       },
       drive: async (order, { emit, signal }) => {
         const told = (news: Told): void => emit(encodeNews(news));
-        const { pipeline: id, ...rest } = order;
+        const { pipeline: id, draft = null, ...rest } = order;
         await this.#host.drive(
-          { id, ...rest },
+          { id, draft, ...rest },
           {
             onState: (state) => told({ type: 'state', pipeline: id, state }),
             onStage: ({ member, phase, fraction }) => told({ type: 'progress', member, phase, fraction }),
@@ -205,7 +212,7 @@ export class ModelServing implements ServedModels {
       },
       generate: (order, signal) => {
         const pipeline = this.#host.find(order.pipeline);
-        if (pipeline !== undefined) return answersOf(pipeline.generate(requestOf(order), signal));
+        if (pipeline !== undefined) return answers(pipeline, order, signal);
         throw new PipelineError('Closed', 'The model has been stopped.');
       },
       vocabulary: (id, signal) => {
@@ -253,7 +260,7 @@ export class ModelServing implements ServedModels {
 
   async #orderOf(request: ServeRequest, signal: AbortSignal): Promise<LeadOrder> {
     const { files } = this.#options;
-    const { model, modelPath, members, replicas, exact, aliases, ...sizes } = request;
+    const { model, modelPath, members, replicas, exact, aliases, draft, draftPath, ...sizes } = request;
     const names = members?.filter((member) => typeof member === 'string') ?? [];
     const places = members?.filter((member) => typeof member !== 'string') ?? [];
     if (names.length > 0 && places.length > 0) {
@@ -274,6 +281,7 @@ export class ModelServing implements ServedModels {
       kvType: sizes.kvType,
       replicas: replicas ?? 1,
       exact: exact ?? false,
+      draft: draftPath === undefined ? draft : await files.importFile(draftPath, signal),
       aliases: aliases ?? [],
     };
   }
@@ -352,6 +360,7 @@ function leadOrder({
   contextLength,
   slots,
   kvType,
+  draft,
   ...rest
 }: CheckedServeOrder): LeadOrder {
   return {
@@ -363,5 +372,6 @@ function leadOrder({
     contextLength,
     slots,
     kvType,
+    draft,
   };
 }

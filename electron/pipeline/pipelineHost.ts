@@ -1,10 +1,18 @@
 import { type ComingUp, DrivenPipeline, type DrivenPipelineOptions, type PipelineOrder } from './drivenPipeline.ts';
 import { PipelineError } from './pipelineError.ts';
+import type { PipelineNumbers } from './pipelineNumbers.ts';
 import { isLive, type PipelineReport } from './pipelineReport.ts';
 
 /** How long what has ended is still shown, ms. */
 const STOPPED_SHOWN_MS = 10_000;
 const FAILED_SHOWN_MS = 10 * 60_000;
+
+/** What a pipeline that serves has done. */
+export interface DrivenNumbers {
+  id: string;
+  modelId: string;
+  numbers: PipelineNumbers;
+}
 
 /** The pipelines that this member drives. */
 export class PipelineHost {
@@ -19,6 +27,12 @@ export class PipelineHost {
 
   reports(): PipelineReport[] {
     return [...this.#pipelines.values()].map(({ report }) => report);
+  }
+
+  numbers(): DrivenNumbers[] {
+    return [...this.#pipelines.values()].flatMap(({ order: { id, modelId }, numbers }) =>
+      numbers === null ? [] : [{ id, modelId, numbers }],
+    );
   }
 
   find(id: string): DrivenPipeline | undefined {

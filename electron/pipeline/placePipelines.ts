@@ -40,6 +40,8 @@ export interface PlaceOptions {
   coordinator: string;
   /** The build that members must run. */
   build: string;
+  /** What the model that drafts takes on the coordinator, and how many tokens it drafts at once. */
+  draft: { bytes: number; tokens: number } | null;
 }
 
 export interface Placement {

@@ -1,6 +1,7 @@
 import type { AnswerToken, GenerateOrder } from '../wire/generated/roomful/v1/serving.ts';
 import type { ServingClient } from '../wire/servingClient.ts';
 import type { CheckedGenerateOrder } from '../wire/servingOrders.ts';
+import type { DrivenPipeline } from './drivenPipeline.ts';
 import { remoteError } from './remoteError.ts';
 import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
 import { tokenSampling, wireSampling } from './wireSampling.ts';
@@ -12,26 +13,37 @@ export async function* remoteGenerate(
   request: GenerateRequest,
   signal: AbortSignal,
 ): AsyncGenerator<GeneratedToken, void, void> {
-  const { promptTokens, maxTokens, sampling } = request;
+  const { promptTokens, maxTokens, sampling, bulk = false, onSeated } = request;
   const order: GenerateOrder = {
     pipeline,
     promptTokens: [...promptTokens],
     maxTokens,
     sampling: wireSampling(sampling, promptTokens.length),
+    bulk,
   };
   try {
-    for await (const { id, logprob = null, top } of client.generate(order, signal)) yield { id, logprob, top };
+    for await (const { id, logprob = null, top, cachedTokens } of client.generate(order, signal)) {
+      if (cachedTokens !== undefined) onSeated?.({ cachedTokens });
+      yield { id, logprob, top };
+    }
   } catch (cause) {
     throw remoteError(cause, driver);
   }
 }
 
-/** The request that another member's gateway has taken. */
-export function requestOf({ promptTokens, maxTokens, sampling }: CheckedGenerateOrder): GenerateRequest {
-  return { promptTokens, maxTokens, sampling: tokenSampling(sampling) };
-}
-
-/** Tokens as they go to the member whose gateway asked. */
-export async function* answersOf(tokens: AsyncIterable<GeneratedToken>): AsyncGenerator<AnswerToken, void, void> {
-  for await (const { id, logprob, top } of tokens) yield { id, logprob: logprob ?? undefined, top: [...top] };
+/** The answer to a request that another member's gateway has taken, as it goes there. */
+export async function* answers(
+  pipeline: Pick<DrivenPipeline, 'generate'>,
+  { promptTokens, maxTokens, sampling, bulk }: CheckedGenerateOrder,
+  signal: AbortSignal,
+): AsyncGenerator<AnswerToken, void, void> {
+  let cached: number | undefined;
+  const onSeated = ({ cachedTokens }: { cachedTokens: number }): void => {
+    cached = cachedTokens;
+  };
+  const request: GenerateRequest = { promptTokens, maxTokens, sampling: tokenSampling(sampling), bulk, onSeated };
+  for await (const { id, logprob, top } of pipeline.generate(request, signal)) {
+    yield { id, logprob: logprob ?? undefined, top: [...top], cachedTokens: cached };
+    cached = undefined;
+  }
 }

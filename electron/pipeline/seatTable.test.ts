@@ -19,11 +19,14 @@ test('a request that begins like one before it gets the seat that holds the begi
 test('the last token of a prompt is computed again, and a short beginning does not cost another conversation its seat', () => {
   const seats = new SeatTable(2);
   for (const _ of [0, 1]) seats.take([1]);
-  seats.release(1, upTo(20));
-  seats.release(0, [0, 1, 2]);
-  expect(seats.take([0, 1, 2, 3])).toMatchObject({ slot: 1, kept: 4 - 1 });
-  seats.release(1, upTo(20));
-  expect(seats.take(upTo(20))).toMatchObject({ slot: 1, kept: 19 });
+  seats.release(0, [...upTo(3), ...upTo(30, 50)]);
+  seats.release(1, [9]);
+  expect(seats.take([...upTo(3), ...upTo(30, 90)])).toMatchObject({ slot: 0, kept: 3 });
+  seats.release(0, upTo(20));
+  seats.release(1, [9]);
+  expect(seats.take(upTo(20))).toMatchObject({ slot: 0, kept: 19 });
+  seats.release(0, upTo(8));
+  expect(seats.take(upTo(8))).toMatchObject({ slot: 0, kept: 7 });
 });
 
 test('a slot in doubt is not gone on from', () => {

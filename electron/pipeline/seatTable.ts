@@ -18,7 +18,7 @@ interface FreeSlot {
   at: number;
 }
 
-/** A shorter common beginning is no reason to overwrite what another conversation may come back for. */
+/** A shorter common beginning, unless it is all of the prompt, is no reason to overwrite what another conversation may come back for. */
 const WORTH_KEEPING_TOKENS = 16;
 
 /**
@@ -40,11 +40,12 @@ export class SeatTable {
    * when all are taken. The last token of the prompt never counts as kept: computing it gives the first of the answer.
    */
   take(prompt: readonly number[]): Seat | null {
+    const enough = Math.max(1, Math.min(WORTH_KEEPING_TOKENS, prompt.length - 1));
     let best: { slot: number; free: FreeSlot; common: number } | null = null;
     for (const [slot, free] of this.#free) {
       const common = commonLength(free.tokens, prompt);
-      const worth = common >= WORTH_KEEPING_TOKENS ? common : 0;
-      const bestWorth = best !== null && best.common >= WORTH_KEEPING_TOKENS ? best.common : 0;
+      const worth = common >= enough ? common : 0;
+      const bestWorth = best !== null && best.common >= enough ? best.common : 0;
       if (best === null || worth > bestWorth || (worth === bestWorth && goesBefore(slot, free, best))) {
         best = { slot, free, common };
       }

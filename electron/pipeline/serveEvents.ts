@@ -22,6 +22,10 @@ export interface ServeRequest {
   /** Pipelines of the model, each of members of its own. Default 1. */
   replicas?: number | undefined;
   kvType?: KvType | undefined;
+  /** Content id or name of a small model of the same vocabulary that drafts; where left out drafts are looked up. */
+  draft?: string | undefined;
+  /** In place of `draft`: its file on the disk of the member that is asked, which is imported first. */
+  draftPath?: string | undefined;
   /** Keep activations at f32 on the wire. */
   exact?: boolean | undefined;
   /** What else clients may call the model. */

@@ -8,6 +8,7 @@ import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import type { LinkStageOrder, RunStageOrder } from '../wire/orders.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
 import { CallRefused } from '../wire/wireError.ts';
+import { MOST_DRAFTS } from './mostDrafts.ts';
 import type { StageFileLease, StageFileProgress, StageFiles } from './stageFiles.ts';
 
 export interface StageServiceOptions {
@@ -29,8 +30,6 @@ export interface StageServiceOptions {
   onAlive?: (member: string) => void;
 }
 
-/** Most rows of one sequence whose logits may be asked for: a token and its drafts. */
-const OUTPUTS_PER_SEQUENCE = 9;
 const PROGRESS_INTERVAL_MS = 100;
 /** Of a stage that could not get its memory, what is tried next. */
 const LESS_AFTER_FAILURE = 0.75;
@@ -201,7 +200,7 @@ export class StageService {
   #load(client: StageClient, order: RunStageOrder, file: StageFileLease['file']) {
     const { pipeline, epoch, position, contextLength, slots, batch, kvType } = order;
     const { threads, gpuLayers, host, tls } = this.#options;
-    const sizes = { contextLength, slots, batch, kvType, maxOutputs: Math.max(slots, OUTPUTS_PER_SEQUENCE) };
+    const sizes = { contextLength, slots, batch, kvType, maxOutputs: Math.max(slots, MOST_DRAFTS + 1) };
     return client.load(
       { ...file, ...sizes, threads: order.threads === 0 ? threads : order.threads, gpuLayers, device: null },
       { pipeline, epoch, position, follower: order.followerMember, host, tls },

@@ -22,6 +22,7 @@ const serveSchema = z.object({
   kvType: kvType.optional(),
   exact: z.boolean(),
   aliases: z.array(alias).max(16),
+  draft: text.optional(),
 });
 
 const stageSchema = z
@@ -41,6 +42,7 @@ const driveSchema = z.object({
   batch: count,
   kvType,
   exact: z.boolean(),
+  draft: z.object({ model: text, holders }).optional(),
 });
 
 const stopSchema = z.object({ modelId: text, drainMs: index.max(24 * 3_600_000) });
@@ -50,6 +52,7 @@ const generateSchema = z.object({
   promptTokens: z.array(index).min(1),
   maxTokens: count,
   sampling: z.custom<NonNullable<GenerateOrder['sampling']>>((value) => value !== undefined, 'is missing'),
+  bulk: z.boolean(),
 });
 
 /** Orders whose fields have been checked. */

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ServingModel } from '../electron/pipeline/modelServing.ts';
+import type { PipelineNumbers } from '../electron/pipeline/pipelineNumbers.ts';
+import { greedySampling, plainSampling } from '../electron/pipeline/plainSampling.ts';
+import type { TokenSampling } from '../electron/pipeline/servedModel.ts';
+import { DelayRelay } from './bench/delayRelay.ts';
+import { smolLm2 } from './models/smolLm2.ts';
+import { demoCorpus, demoDraftPath, demoModelPath, demoPrompt } from './testing/demoCorpus.ts';
+import { generated } from './testing/generated.ts';
+import { TestRoom } from './testing/testRoom.ts';
+
+/** A way round that is long enough for drafts to pay. */
+const ONE_WAY_MS = 10;
+const MOST_TOKENS = 60;
+
+let room: TestRoom;
+let model: ServingModel;
+const relay = new DelayRelay();
+
+beforeAll(async () => {
+  const member = { memoryBytes: 600_000_000, route: relay.route };
+  relay.oneWayMs = ONE_WAY_MS;
+  room = await TestRoom.open([member, member]);
+}, 180_000);
+afterAll(async () => {
+  await room.close();
+  await relay.close();
+});
+
+const seeded: TokenSampling = {
+  ...plainSampling,
+  temperature: 0.9,
+  topP: 0.95,
+  repetitionPenalty: 1.1,
+  seed: 11,
+  choice: 0,
+};
+const questions = demoCorpus()
+  .map(({ questions: [question] }) => question ?? '')
+  .slice(0, 5);
+
+/** What everyone gets who asks at once, and what the pipeline did for it. */
+async function answers(): Promise<{ texts: number[][]; numbers: PipelineNumbers }> {
+  const asked = questions.flatMap((question) => [greedySampling, seeded].map((sampling) => ({ question, sampling })));
+  const texts = await Promise.all(
+    asked.map(async ({ question, sampling }) => {
+      const prompt = await model.tokenize(demoPrompt(question), { addSpecial: true, parseSpecial: true });
+      return generated(model, prompt, MOST_TOKENS, sampling);
+    }),
+  );
+  const [driven] = room.lead.models.numbers();
+  if (driven === undefined) throw new Error('the lead drives the pipeline');
+  return { texts, numbers: driven.numbers };
+}
+
+test('with a draft model every answer, greedy or seeded, is the one without, in fewer steps', async () => {
+  model = await room.serve({ modelPath: demoModelPath, force: 'cluster', exact: true });
+  expect(model.placement).toHaveLength(2);
+  const plain = await answers();
+  await room.lead.models.stop(model.id);
+  model = await room.serve({
+    modelPath: demoModelPath,
+    draftPath: demoDraftPath,
+    force: 'cluster',
+    exact: true,
+  });
+  const drafted = await answers();
+  expect(drafted.texts).toEqual(plain.texts);
+  expect(drafted.texts.flat().length).toBe(drafted.numbers.generatedTokens - 1);
+  expect(drafted.numbers.acceptedTokens).toBeGreaterThan(100);
+  expect(drafted.numbers.acceptedTokens).toBeLessThanOrEqual(drafted.numbers.draftedTokens);
+  expect(drafted.numbers.steps).toBeLessThan(plain.numbers.steps / 2);
+  expect(drafted.numbers.stages.map(({ sentBytes }) => sentBytes > 0)).toEqual(
+    model.placement.map((_, stage) => stage < model.placement.length - 1),
+  );
+}, 180_000);
+
+test('a conversation goes on from what the stages hold', async () => {
+  const ask = async (text: string): Promise<{ tokens: number[]; prompt: number[]; cached: number }> => {
+    const prompt = await model.tokenize(text, { addSpecial: true, parseSpecial: true });
+    const before = room.lead.models.numbers()[0]?.numbers.cachedTokens ?? 0;
+    const tokens = await generated(model, prompt, MOST_TOKENS);
+    return { tokens, prompt, cached: (room.lead.models.numbers()[0]?.numbers.cachedTokens ?? 0) - before };
+  };
+  const first = demoPrompt(questions[0] ?? '');
+  const { tokens, prompt } = await ask(first);
+  const { tokens: again, cached } = await ask(first);
+  expect(again).toEqual(tokens);
+  expect(cached).toBe(prompt.length - 1);
+}, 60_000);
+
+test('a model of another vocabulary cannot draft, and says so', async (context) => {
+  const other = smolLm2();
+  if (other === null) return context.skip('SmolLM2 cannot be had here');
+  await room.lead.models.stop(model.id);
+  await expect(room.serve({ modelPath: demoModelPath, draftPath: other })).rejects.toThrow(
+    /cannot draft: its vocabulary/,
+  );
+  return undefined;
+}, 120_000);
