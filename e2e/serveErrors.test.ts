@@ -1,6 +1,6 @@
 import { copyFile, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join, sep } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serveModel } from '../electron/cli/serveModel.ts';
 import type { ServeEvent, ServeRequest } from '../electron/pipeline/serveEvents.ts';
@@ -33,12 +33,18 @@ describe('a model that cannot be served', () => {
     return events;
   }
 
-  /** Every process of the room, and every file but what its members keep of their pool, as the epochs that they have seen. */
+  /**
+   * Every process of the room, and every file but what its members mean to keep: of their pool, as the epochs that they have
+   * seen, of good models that were imported, and what has come of stage files, from which the next try goes on.
+   */
   async function remains(): Promise<{ files: string[]; processes: string[] }> {
     const entries = await Promise.all(
       room.homes.map((home) => readdir(home, { recursive: true, withFileTypes: true })),
     );
-    const files = entries.flat().filter((entry) => entry.isFile() && basename(entry.parentPath) !== 'pool');
+    const files = entries.flat().filter((entry) => {
+      const kept = entry.parentPath.split(sep).some((part) => ['pool', 'library', 'slices'].includes(part));
+      return entry.isFile() && !kept;
+    });
     const processes = processTree(process.pid).map(({ pid, command }) => `${pid} ${command}`);
     return { files: files.map(({ parentPath, name }) => join(parentPath, name)), processes };
   }
