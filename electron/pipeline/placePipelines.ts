@@ -41,7 +41,7 @@ export interface PlaceOptions {
   /** The build that members must run. */
   build: string;
   /** What the model that drafts takes on the coordinator, and how many tokens it drafts at once. */
-  draft: { bytes: number; tokens: number } | null;
+  draft?: { bytes: number; tokens: number } | null;
 }
 
 export interface Placement {
