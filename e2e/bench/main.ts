@@ -15,7 +15,7 @@ const benches: Record<string, { about: string; run: () => Promise<BenchReport> }
   header: { about: 'ms and MB to read the header of a file of 100,000 tensors', run: header },
   links: { about: 'what two links with TLS add to a step, by frame size', run: links },
   plan: { about: 'ms per plan: 8 members x 80 layers, 200 members x 128 layers', run: planBench },
-  window: { about: 'ms of script and layout in Chromium: first paint, the playground', run: windowBench },
+  window: { about: 'ms of script and layout in Chromium: first paint, a long chat, the playground', run: windowBench },
   sampling: { about: 'ms per token of a vocabulary of 128k, by what is asked of the sampler', run: sampling },
   transfer: { about: 'MB/s of a slice from a holder to a receiver, against a bare TLS socket', run: transfer },
 };

@@ -1,3 +1,5 @@
+import type { ChatMessage, ConversationHead } from '../../electron/gateway/memberApi.ts';
+import type { MemberActions } from '../../electron/gateway/window/memberState.ts';
 import { traceBetweenMarks } from './browserTrace.ts';
 import type { BenchReport } from './report.ts';
 import { openWindowPage, type WindowPage } from './windowPage.ts';
@@ -5,12 +7,14 @@ import { openWindowPage, type WindowPage } from './windowPage.ts';
 const MEMBERS = 12;
 const LAYERS = 128;
 const UPDATES = 120;
+const MESSAGES = 10_000;
 
 /** What the window costs a browser: its first paint, and an update of the playground. */
 export async function windowBench(): Promise<BenchReport> {
-  const window = await openWindowPage();
+  const window = await openWindowPage(longChat());
   try {
     const paintMs = await firstPaint(window);
+    const chatMs = await openLongChat(window);
     const updates = (await playgroundUpdates(window)).sort((a, b) => a - b);
     const at = (part: number) => Number((updates[Math.floor(updates.length * part)] ?? Number.NaN).toFixed(2));
     return {
@@ -18,6 +22,7 @@ export async function windowBench(): Promise<BenchReport> {
       columns: ['what', 'median', 'p95', 'target'],
       rows: [
         { what: 'first contentful paint', median: paintMs, p95: '', target: '1500' },
+        { what: `opening a chat of ${MESSAGES} messages`, median: chatMs, p95: '', target: '1000' },
         {
           what: `playground, ${MEMBERS} members x ${LAYERS} layers: script and layout of an update`,
           median: at(0.5),
@@ -36,6 +41,49 @@ async function firstPaint({ page }: WindowPage): Promise<number> {
   await page.getByText('Connected').waitFor();
   return Math.round(
     await page.evaluate<number>("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"),
+  );
+}
+
+const chatId = 'conversation-long';
+
+/** A member that keeps one very long conversation. */
+function longChat(): Partial<MemberActions> {
+  const history = Array.from({ length: MESSAGES }, (_, index): ChatMessage => {
+    const isQuestion = index % 2 === 0;
+    return {
+      id: `m${index}`,
+      parent: index === 0 ? null : `m${index - 1}`,
+      role: isQuestion ? 'user' : 'assistant',
+      content: isQuestion ? `Question ${index}?` : `Answer **${index}** of some length. `.repeat(10),
+      createdAt: index,
+      answer: null,
+    };
+  });
+  const head: ConversationHead = { id: chatId, title: 'A long chat', messages: MESSAGES, updatedAt: 1 };
+  const settings = { system: '', temperature: null, topP: null, maxTokens: null, seed: null };
+  return {
+    conversations: async () => ({ conversations: [head] }),
+    conversation: async () => ({ ...head, model: null, settings, leaf: `m${MESSAGES - 1}`, history }),
+  };
+}
+
+/** Milliseconds from the click to the picture in which the last message is seen. */
+async function openLongChat({ page, show }: WindowPage): Promise<number> {
+  await show('/#/chat');
+  await page.getByRole('button', { name: 'A long chat' }).waitFor();
+  return Math.round(
+    await page.evaluate<number>(`new Promise((resolve) => {
+      const began = performance.now();
+      const look = () => {
+        const log = document.querySelector('[role=log]');
+        const last = document.querySelector('[data-row="m${MESSAGES - 1}"]');
+        const seen = last !== null && last.getBoundingClientRect().top < log.getBoundingClientRect().bottom;
+        if (seen) return resolve(performance.now() - began);
+        requestAnimationFrame(() => setTimeout(look));
+      };
+      document.querySelector('.conversation-open').click();
+      look();
+    })`),
   );
 }
 

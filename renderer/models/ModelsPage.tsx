@@ -3,7 +3,7 @@ import type { LibraryModel, ServingPipeline } from '../../electron/gateway/membe
 import { Empty } from '../controls/Empty.tsx';
 import { lineOf } from '../controls/lineOf.ts';
 import { callMember, useMember } from '../member/memberStore.ts';
-import { ask } from '../planner/playgroundStore.ts';
+import { open, usePlayground } from '../planner/playgroundStore.ts';
 import { libraryChoice } from '../planner/scenario/modelChoice.ts';
 import { roomOfPool } from '../planner/scenario/roomOfPool.ts';
 import { Page } from '../shell/Page.tsx';
@@ -77,7 +77,8 @@ export function ModelsPage() {
             pipelines={pipelinesOf(model, pipelines)}
             onServe={() => perform(callMember('serve', { model: model.id }))}
             onPlan={() => {
-              ask({ model: libraryChoice(model), ...(room.members.length > 0 && room) });
+              const { question } = usePlayground.getState().history.present;
+              open({ question: { ...question, ...room, model: libraryChoice(model) }, positions: {} });
               goTo('planner');
             }}
             onStop={() => setDialog({ kind: 'stop', model: servedName(model, pipelines) })}

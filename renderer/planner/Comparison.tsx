@@ -38,7 +38,7 @@ function Side({ title, question, children }: { title: string; question: Question
             <span className="comparison-name" title={view.name}>
               {view.name}
             </span>
-            <MemoryBar view={view} width={150} />
+            <MemoryBar view={view} width={200} />
             <span className="quiet small number">
               {view.idle === null
                 ? `${view.startLayer}–${view.endLayer - 1}${view.ms === null ? '' : ` · ${formatMs(view.ms)}`}`

@@ -24,7 +24,11 @@ export function pipelineNews(before: MemberState, after: MemberState): Line[] {
   return [...changed, ...gone];
 }
 
-function stateLine({ modelId, state, reason, placement }: ServingPipeline): Line {
+/** While it is being planned a model may be called by its content id, which says nothing to people. */
+const contentId = /^[0-9a-f]{32,}$/;
+
+function stateLine({ modelId: called, state, reason, placement }: ServingPipeline): Line {
+  const modelId = contentId.test(called) ? 'A model' : called;
   const members = placement.map(({ member }) => member).join(', ');
   switch (state) {
     case 'planning':
