@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -5,6 +6,8 @@ import { eventually } from '../testing/eventually.ts';
 import { describeOnLan } from './describeOnLan.ts';
 import { LanPool, oneLeader, oneReign, within } from './testing/lanPool.ts';
 
+/** How long is listened for quiet, ms. */
+const QUIET_MS = 3000;
 /** How long every core is kept busy, ms. */
 const BUSY_MS = Number(process.env.ROOMFUL_TEST_BUSY_SECONDS ?? 20) * 1000;
 
@@ -40,6 +43,16 @@ describeOnLan('a pool as people start it', () => {
       expect(devices.length).toBeGreaterThan(0);
       expect(build).toBe(status.members[0]?.build);
     }
+  });
+
+  test('a pool that rests is quiet', async () => {
+    const packets = (): number => packetsIn(pool.member(1).process.pid, 'eth0');
+    // At first they measure how far apart they are.
+    await eventually(async () => {
+      const before = packets();
+      await sleep(QUIET_MS);
+      expect(packets() - before).toBeLessThan(300);
+    });
   });
 
   test('with every core busy nobody is called lost, and the leader stays', { timeout: BUSY_MS + 240_000 }, async () => {
@@ -92,3 +105,9 @@ describeOnLan('a pool as people start it', () => {
     await expect(bob.run('remove', 'ada')).rejects.toThrow(/roomful: Only an admin of the pool can do that/);
   });
 });
+
+/** Packets that a card has taken in, in the network namespace of a process. */
+function packetsIn(pid: number, card: string): number {
+  const line = readFileSync(`/proc/${pid}/net/dev`, 'utf8').match(new RegExp(`${card}:\\s*\\d+\\s+(\\d+)`));
+  return Number(line?.[1]);
+}
