@@ -6,6 +6,7 @@ import { asGatewayError, GatewayError } from './gatewayError.ts';
 import { accessGuard, tokenGuard } from './http/accessGuard.ts';
 import { answerBrokenRequest } from './http/answerBrokenRequest.ts';
 import { jsonBodies } from './http/jsonBodies.ts';
+import { ollamaRoutes } from './ollama/ollamaRoutes.ts';
 import { chatRoute } from './openai/chatRoute.ts';
 import { completionsRoute } from './openai/completionsRoute.ts';
 import { modelsRoutes } from './openai/modelsRoutes.ts';
@@ -15,7 +16,7 @@ import { rpcRoute } from './rpc/rpcRoute.ts';
 
 export interface GatewayOptions {
   models: ServedModels;
-  /** What `/api/*` asks for as a Bearer token; see `localToken`. */
+  /** What `/api/*` asks for as a Bearer token, but for the routes of Ollama, whose clients send none; see `localToken`. */
   localToken: string;
   /** Version of this build, for `system_fingerprint`. */
   build: string;
@@ -87,6 +88,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   app.get('/health', () => ({ status: 'ok' }));
   modelsRoutes(app, context.models);
   chatRoute(app, context);
+  app.register(async (routes) => ollamaRoutes(routes, context), { prefix: '/api' });
   completionsRoute(app, context);
   app.register(
     async (api) => {

@@ -1,0 +1,75 @@
+import { Ollama } from 'ollama';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { DEMO_MODEL_ID, demoGateway } from '../testing/demoGateway.ts';
+import { rawHttp } from '../testing/rawHttp.ts';
+
+let gateway: Awaited<ReturnType<typeof demoGateway>>;
+let client: Ollama;
+beforeAll(async () => {
+  gateway = await demoGateway();
+  client = new Ollama({ host: gateway.base });
+});
+afterAll(() => gateway.close());
+
+const messages = [{ role: 'user', content: 'Count to ten.' }];
+const asked = { model: DEMO_MODEL_ID, messages, options: { temperature: 0 } };
+
+describe('the ollama package', () => {
+  it('lists what is served, never a path, and the version', async () => {
+    const { models } = await client.list();
+    expect(models.map(({ name }) => name)).toEqual([DEMO_MODEL_ID]);
+    expect(JSON.stringify(models)).not.toContain('/');
+    expect(await client.version()).toEqual({ version: '0.0.0' });
+  });
+
+  it('chats, streamed as whole, also by the name with a tag', async () => {
+    const whole = await client.chat(asked);
+    expect(whole).toMatchObject({ model: DEMO_MODEL_ID, done: true, done_reason: 'stop' });
+    expect(whole.message.content).toMatch(/^One, two, three/);
+    expect(whole.prompt_eval_count).toBeGreaterThan(0);
+    const parts = [];
+    const stream = await client.chat({ ...asked, model: `${DEMO_MODEL_ID}:latest`, stream: true });
+    for await (const part of stream) parts.push(part);
+    expect(parts.length).toBeGreaterThan(5);
+    expect(parts.map(({ message }) => message.content).join('')).toBe(whole.message.content);
+    expect(parts.at(-1)).toMatchObject({ done: true, eval_count: whole.eval_count });
+  });
+
+  it('generates from a prompt as from a chat, raw without a template, and keeps its options', async () => {
+    const prompt = 'Count to ten.';
+    const chat = await client.chat(asked);
+    const same = await client.generate({ model: DEMO_MODEL_ID, prompt, options: { temperature: 0 } });
+    expect(same.response).toBe(chat.message.content);
+    const raw = `<|im_start|>user\n${prompt}<|im_end|>\n<|im_start|>assistant\n`;
+    const options = { temperature: 0, num_predict: 3, num_ctx: 1024 };
+    const short = await client.generate({ model: DEMO_MODEL_ID, prompt: raw, raw: true, options });
+    expect(chat.message.content.startsWith(short.response ?? '-')).toBe(true);
+    expect(short).toMatchObject({ done_reason: 'length', eval_count: 3 });
+    const stopped = await client.generate({ model: DEMO_MODEL_ID, prompt, options: { temperature: 0, stop: ['ree'] } });
+    expect(stopped.response).toBe('One, two, th');
+    const load = await client.generate({ model: DEMO_MODEL_ID, prompt: '' });
+    expect(load).toMatchObject({ done: true, done_reason: 'load', response: '' });
+  });
+
+  it('frees the slot when it aborts', async () => {
+    const stream = await client.chat({ ...asked, stream: true });
+    for await (const part of stream) if (part.message.content !== '') break;
+    stream.abort();
+    await vi.waitUntil(() => gateway.model.running() === 0, { timeout: 30_000 });
+  });
+
+  it('is told what is wrong', async () => {
+    await expect(client.chat({ ...asked, model: 'none' })).rejects.toThrow(/The model "none" does not exist/);
+    await expect(client.chat({ ...asked, options: { mirostat: 1 } })).rejects.toThrow(/options\.mirostat/);
+    await expect(client.chat({ ...asked, options: { num_ctx: 99_999 } })).rejects.toThrow(/options\.num_ctx.*2048/);
+    await expect(client.chat({ ...asked, think: true })).rejects.toThrow(/think/);
+  });
+});
+
+it('keeps the rest of /api behind the token, and all of it from foreign pages', async () => {
+  const get = { method: 'GET', path: '/api/tags' };
+  expect((await rawHttp(gateway.port, { method: 'POST', path: '/api/rpc' })).status).toBe(401);
+  expect((await rawHttp(gateway.port, { method: 'GET', path: '/api/show' })).status).toBe(401);
+  expect((await rawHttp(gateway.port, { ...get, headers: { origin: 'http://evil.example' } })).status).toBe(403);
+  expect((await rawHttp(gateway.port, { ...get, headers: { host: 'evil.example' } })).status).toBe(403);
+});

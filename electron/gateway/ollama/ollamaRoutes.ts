@@ -1,0 +1,90 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ServedModel, ServedModels } from '../../pipeline/servedModel.ts';
+import { admitRequest } from '../admitRequest.ts';
+import type { GatewayContext } from '../gatewayContext.ts';
+import { asGatewayError, invalidField } from '../gatewayError.ts';
+import { generateText } from '../generateText.ts';
+import { disconnectSignal } from '../http/disconnectSignal.ts';
+import { sendLines } from '../http/sendLines.ts';
+import { started } from '../http/started.ts';
+import { findModel } from '../openai/modelsRoutes.ts';
+import type { TextEvent } from '../textRequest.ts';
+import { type OllamaCall, ollamaTextRequest, readOllamaChat, readOllamaGenerate } from './ollamaBody.ts';
+import { type OllamaWord, ollamaWords } from './ollamaWords.ts';
+
+/**
+ * The routes of Ollama that editors speak: `tags`, `version`, `chat` and `generate`, errors as `{"error": "..."}`. Its clients
+ * send no token, so these ask for none; they answer no more than `/v1` does.
+ */
+export function ollamaRoutes(routes: FastifyInstance, context: GatewayContext): void {
+  const { models, build } = context;
+  routes.setErrorHandler((error, request, reply) => {
+    const answer = asGatewayError(error);
+    if (answer.status >= 500) request.log.error({ err: error }, 'request failed');
+    if (answer.status === 429) reply.header('retry-after', '1');
+    return reply.status(answer.status).send({ error: answer.message });
+  });
+  routes.get('/version', () => ({ version: build }));
+  routes.get('/tags', () => ({ models: models.list().map(modelTag) }));
+  routes.post('/chat', (request, reply) =>
+    answer({ request, reply }, context, readOllamaChat(request.body), (content) => ({
+      message: { role: 'assistant', content },
+    })),
+  );
+  routes.post('/generate', (request, reply) =>
+    answer({ request, reply }, context, readOllamaGenerate(request.body), (response) => ({ response })),
+  );
+}
+
+/** Ollama's clients call a model without a tag `latest`. */
+function findTagged(models: ServedModels, name: string): ServedModel {
+  return models.find(name) ?? findModel(models, name.replace(/:latest$/, ''));
+}
+
+/** Size and digest are left out: they are of files, and a model here lies in parts on several members. */
+function modelTag({ id, createdAt }: ServedModel): object {
+  return { name: id, model: id, modified_at: new Date(createdAt * 1000).toISOString(), details: { format: 'gguf' } };
+}
+
+async function answer(
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  { models, failureGraceMs }: GatewayContext,
+  { model: name, stream, said, context, settings }: OllamaCall,
+  word: (text: string) => object,
+): Promise<object | undefined> {
+  const signal = disconnectSignal(reply);
+  const model = findTagged(models, name);
+  if (context > model.contextLength) {
+    const message = `options.num_ctx: the context of ${model.id} holds ${model.contextLength} tokens; it is set when it is served.`;
+    throw invalidField('options.num_ctx', message);
+  }
+  const head = () => ({ model: name, created_at: new Date().toISOString() });
+  if (said === null) return { ...head(), ...word(''), done: true, done_reason: 'load' };
+  const begun = performance.now();
+  const admitted = await admitRequest(ollamaTextRequest(settings, said, model), 'messages');
+  const { promptTokens, maxTokens, seed } = admitted;
+  request.log.info({ model: model.id, promptTokens: promptTokens.length, maxTokens, seed }, 'generation admitted');
+  const events = generateText(admitted, signal);
+  const words = (source: AsyncIterable<TextEvent>) => ollamaWords(source, { head, word, begun });
+  if (stream) {
+    await sendLines(reply, linesOf(words(await started(events, failureGraceMs))), {
+      signal,
+      wordError: (error) => {
+        request.log.error({ err: error }, 'stream ended with an error');
+        return { error: asGatewayError(error).message };
+      },
+    });
+    return undefined;
+  }
+  const texts: string[] = [];
+  let last = {};
+  for await (const { text, line } of words(events)) {
+    texts.push(text);
+    last = line;
+  }
+  return { ...last, ...word(texts.join('')) };
+}
+
+async function* linesOf(words: AsyncIterable<OllamaWord>): AsyncGenerator<object> {
+  for await (const { line } of words) yield line;
+}
