@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { DrivenNumbers } from '../pipeline/pipelineHost.ts';
 import type { ServedModels } from '../pipeline/servedModel.ts';
 import type { GatewayContext } from './gatewayContext.ts';
 import { asGatewayError, GatewayError } from './gatewayError.ts';
 import { accessGuard, tokenGuard } from './http/accessGuard.ts';
 import { answerBrokenRequest } from './http/answerBrokenRequest.ts';
 import { jsonBodies } from './http/jsonBodies.ts';
+import { metricsText } from './metricsText.ts';
 import { ollamaRoutes } from './ollama/ollamaRoutes.ts';
 import { chatRoute } from './openai/chatRoute.ts';
 import { completionsRoute } from './openai/completionsRoute.ts';
@@ -18,6 +20,8 @@ export interface GatewayOptions {
   models: ServedModels;
   /** What `/api/*` asks for as a Bearer token, but for the routes of Ollama, whose clients send none; see `localToken`. */
   localToken: string;
+  /** What the pipelines that this member drives have done, for `/metrics`. */
+  numbers?: () => DrivenNumbers[];
   /** Version of this build, for `system_fingerprint`. */
   build: string;
   /** A pino logger. Prompts and answers are never logged, seeds are. */
@@ -86,6 +90,9 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
 
   app.options('/*', (_request, reply) => reply.status(204).send());
   app.get('/health', () => ({ status: 'ok' }));
+  app.get('/metrics', (_request, reply) =>
+    reply.type('text/plain; version=0.0.4; charset=utf-8').send(metricsText(options.numbers?.() ?? [])),
+  );
   modelsRoutes(app, context.models);
   chatRoute(app, context);
   app.register(async (routes) => ollamaRoutes(routes, context), { prefix: '/api' });

@@ -62,6 +62,7 @@ export async function startGateway(
   const api = localMemberApi(topics, { ...actions, ...library.actions });
   const gateway = createGateway({
     models,
+    numbers: () => models.numbers(),
     localToken: secret,
     build,
     log,

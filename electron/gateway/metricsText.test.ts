@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { PipelineCounter } from '../pipeline/pipelineNumbers.ts';
+import { metricsText } from './metricsText.ts';
+import { listen } from './testing/demoGateway.ts';
+import { servedModels } from './testing/wholeModel.ts';
+
+const counter = new PipelineCounter(2);
+counter.add({ requests: 1, promptTokens: 20, cachedTokens: 5, generatedTokens: 7 });
+counter.step([{ stage: 1, computeMs: 2, queueMs: 4, sentBytes: 300 }], 8);
+const numbers = counter.numbers({ running: 1, queued: 2, slots: 4, networkMs: 2 });
+
+describe('metricsText', () => {
+  it('gives every number of a pipeline and its stages, times in seconds', () => {
+    const text = metricsText([{ id: 'p1', modelId: 'a "b"\\c', numbers }]);
+    const labels = 'pipeline="p1",model="a \\"b\\"\\\\c"';
+    for (const [name, value] of Object.entries({ queued: 2, prompt_tokens_total: 20, cached_tokens_total: 5 })) {
+      expect(text).toContain(`\nroomful_${name}{${labels}} ${value}\n`);
+    }
+    expect(text).toContain(`roomful_step_seconds{${labels}} 0.008\n`);
+    expect(text).toContain(`roomful_stage_queue_seconds{${labels},stage="1"} 0.004\n`);
+    expect(text).toContain(`roomful_stage_sent_bytes_total{${labels},stage="1"} 300\n`);
+    const line = /^(# (HELP|TYPE) roomful_\w+ .+|roomful_\w+\{.+\} [\d.e+-]+)$/;
+    for (const one of text.trimEnd().split('\n')) expect(one).toMatch(line);
+  });
+
+  it('is what /metrics answers', async () => {
+    const driven = [{ id: 'p1', modelId: 'demo', numbers }];
+    const gateway = await listen({ models: servedModels(), numbers: () => driven });
+    const answer = await fetch(`${gateway.base}/metrics`);
+    expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(await answer.text()).toBe(metricsText(driven));
+    await gateway.app.close();
+  });
+});
