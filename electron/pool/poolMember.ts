@@ -187,11 +187,12 @@ export class PoolMember {
     return this.#session === null || this.members().some(({ self, reject }) => self && reject !== null);
   }
 
-  /** Everyone in the pool as this member sees them; itself alone in none. */
+  /** Everyone in the pool as this member sees them; itself alone in none, and where it looks for nobody. */
   members(): MemberStatus[] {
     const session = this.#session;
+    const { members, self } = this.trust;
     return memberStatuses({
-      roster: this.trust.members,
+      roster: this.#options.lan === null ? members.filter(({ id }) => id === self.id) : members,
       self: { ...this.trust.self, card: this.#card(), address: this.addresses()[0] ?? null },
       presences: session?.view.members ?? [],
       coordinator: this.coordinator(),
