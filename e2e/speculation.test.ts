@@ -76,6 +76,8 @@ test('with a draft model every answer, greedy or seeded, is the one without, in 
 }, 180_000);
 
 test('a conversation goes on from what the stages hold', async () => {
+  await room.lead.models.stop(model.id);
+  model = await room.serve({ modelPath: demoModelPath, draftPath: demoDraftPath, force: 'cluster' });
   const ask = async (text: string): Promise<{ tokens: number[]; prompt: number[]; cached: number }> => {
     const prompt = await model.tokenize(text, { addSpecial: true, parseSpecial: true });
     const before = room.lead.models.numbers()[0]?.numbers.cachedTokens ?? 0;

@@ -79,6 +79,7 @@ export class DrivenPipeline {
   #load = 0;
   #tokensPerSecond: number | null = null;
   #onIdle: () => void = () => {};
+  #releaseDrafter: () => Promise<void> = async () => {};
   #settled: Promise<void> = Promise.resolve();
   #ending: Promise<void> | null = null;
 
@@ -258,7 +259,12 @@ export class DrivenPipeline {
   ): Promise<ModelDrafter> {
     const { contextLength, slots, batch } = this.order;
     const { release, drafter } = await openDrafter(this.#options, draft, { text, contextLength, slots, batch, signal });
-    this.#release.push(release);
+    let released: Promise<void> | null = null;
+    this.#releaseDrafter = () => {
+      released ??= release();
+      return released;
+    };
+    this.#release.push(this.#releaseDrafter);
     return drafter;
   }
 
@@ -287,6 +293,8 @@ export class DrivenPipeline {
     if (this.#state !== 'serving' && this.#state !== 'draining') return;
     if (this.#ending === null) this.#failure = pipeline.failure;
     this.#state = this.#ending === null ? 'failed' : this.#state;
+    // Its stages are unloaded by now; what drafts for them is of no use either.
+    this.#releaseDrafter().catch(this.#options.draftHost.onProblem);
     this.#onIdle();
     this.#options.onChange();
   }

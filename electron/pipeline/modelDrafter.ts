@@ -11,6 +11,8 @@ interface DraftSlot {
 
 /** Weight of the newest measure. */
 const NEWEST = 0.2;
+/** Nothing is drafted for so long after it could not be: tokens come without drafts meanwhile, and without waiting for them. */
+const REST_MS = 10_000;
 /** Tokens that a slot may gain beside its drafts for a measure to count: drafts of one step that were accepted. */
 const MOST_GAINED = 16;
 
@@ -20,7 +22,10 @@ export class ModelDrafter implements Drafter {
   readonly #slots: DraftSlot[];
   readonly #sequenceLength: number;
   readonly #onProblem: (cause: unknown) => void;
+  /** Sequences that wait for their turn or have it. */
+  readonly #asking = new Set<number>();
   #draftMs = 0;
+  #restsUntil = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
   /** `sequenceLength` tokens have room in a slot; `onProblem` hears why it drafted nothing. */
@@ -40,12 +45,14 @@ export class ModelDrafter implements Drafter {
 
   propose(asked: ProposeRequest): Promise<readonly number[]> {
     const request = { ...asked, log: [...asked.log] };
+    this.#asking.add(request.sequence);
     const proposing = this.#turn.then(() => this.#propose(request));
     this.#turn = proposing;
     return proposing;
   }
 
   forget(sequence: number): void {
+    this.#asking.delete(sequence);
     const held = this.#slots.find((slot) => slot.sequence === sequence);
     if (held !== undefined) held.sequence = null;
   }
@@ -53,7 +60,9 @@ export class ModelDrafter implements Drafter {
   async #propose({ sequence, log, promptLength, count, sampling }: ProposeRequest): Promise<readonly number[]> {
     const held =
       this.#slots.find((slot) => slot.sequence === sequence) ?? this.#slots.find((slot) => slot.sequence === null);
-    if (held === undefined || log.length + count > this.#sequenceLength) return [];
+    const isGone = !this.#asking.delete(sequence);
+    const rests = performance.now() < this.#restsUntil;
+    if (isGone || rests || held === undefined || log.length + count > this.#sequenceLength) return [];
     held.sequence = sequence;
     const start = Math.min(commonLength(held.tokens, log), log.length - 1);
     const started = performance.now();
@@ -75,6 +84,7 @@ export class ModelDrafter implements Drafter {
       return drafts;
     } catch (cause) {
       held.tokens = [];
+      this.#restsUntil = performance.now() + REST_MS;
       this.#onProblem(cause);
       return [];
     }

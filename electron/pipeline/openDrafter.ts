@@ -47,8 +47,11 @@ export async function openDrafter(
     const model = await engine.openDraft({ path, layers, contextLength, slots, batch, threads, gpuLayers });
     const drafter = new ModelDrafter(model, { slots, sequenceLength: Math.floor(contextLength / slots), onProblem });
     const release = async (): Promise<void> => {
-      await model.close();
-      await lease.release();
+      try {
+        await model.close();
+      } finally {
+        await lease.release();
+      }
     };
     return { drafter, release };
   } catch (cause) {

@@ -26,7 +26,7 @@ export interface PipelineConfig {
   sequenceLength: number;
   /** Most tokens of one prefill chunk, and of any step. */
   chunk: number;
-  /** Keep activations at f32 on the wire. */
+  /** Keep activations at f32 on the wire, and the bits of one machine that serves nobody else. */
   exact: boolean;
   /** Whether the KV of a slot can be cut anywhere: a recurrent state cannot, so its prefixes and drafts are of no use. */
   rewinds: boolean;
@@ -65,7 +65,9 @@ export class Pipeline {
   readonly #speculation: Speculation | null;
   readonly #now: () => number;
   readonly #seats: SeatTable;
+  /** Of steps by the sequences that share them, and of one sequence by its rows. */
   readonly #costs = new StepCosts();
+  readonly #draftCosts = new StepCosts();
   readonly #counter: PipelineCounter;
   readonly #running = new Map<number, Sequence>();
   readonly #waiting: Sequence[] = [];
@@ -94,6 +96,11 @@ export class Pipeline {
     this.#counter = new PipelineCounter(config.stages);
     this.#deadline = setInterval(() => this.#checkDeadline(), Math.min(1000, config.stepDeadlineMs));
     this.#deadline.unref();
+  }
+
+  /** Rows computed in other company, or in other chunks, may round differently: an exact ring computes each anew, alone. */
+  get #reuses(): boolean {
+    return this.config.rewinds && !this.config.exact;
   }
 
   /** What ended this pipeline, null while it serves. */
@@ -137,7 +144,7 @@ export class Pipeline {
       const { stage, message } = frame.failure;
       const error = new PipelineError('DecodeFailed', `Stage ${stage} could not compute: ${message}`);
       for (const { sequence } of step.carried) {
-        this.#leave(sequence, error, false);
+        this.#end(sequence, error, false);
         const { seat } = sequence;
         if (seat !== null && this.#seats.doubt(seat.slot, seat.generation)) this.#closedSlots.push(seat.slot);
       }
@@ -168,13 +175,16 @@ export class Pipeline {
       return { stage, computeMs: computeUs / 1000, queueMs: queueUs / 1000, sentBytes };
     });
     this.#counter.step(stages, prefill || carried.length === 0 ? null : ringMs);
-    if (!prefill && stages.length === this.config.stages) this.#costs.observe({ rows, stages, ringMs });
+    if (prefill || stages.length !== this.config.stages) return;
+    // Rows of drafts are not computed as those of sequences that share a step.
+    if (carried.length === rows) this.#costs.observe({ rows, stages, ringMs });
+    if (carried.length === 1) this.#draftCosts.observe({ rows, stages, ringMs });
   }
 
   #commit({ sequence, drafts }: CarriedRun, { position, failure, ...committed }: Committed): void {
     if (sequence.hasEnded) return;
     const tokens = generatedTokens({ position, failure, ...committed });
-    const accepted = Math.max(0, tokens.length - 1);
+    const accepted = Math.max(0, failure === undefined ? tokens.length - 1 : tokens.length);
     if (drafts > 0) {
       sequence.acceptance.observe(drafts, accepted);
       this.#counter.add({ draftedTokens: drafts, acceptedTokens: accepted });
@@ -192,7 +202,7 @@ export class Pipeline {
       }
     }
     if (failure !== undefined) {
-      this.#leave(sequence, new PipelineError('DecodeFailed', `No token could be drawn: ${failure}.`));
+      this.#leave(sequence, new PipelineError('DecodeFailed', `No token could be drawn: ${failure}.`), false);
       return;
     }
     this.#draft(sequence);
@@ -207,7 +217,7 @@ export class Pipeline {
     const drafts = this.#speculation.draft(
       { id, log, generated, acceptance, sampling, room },
       this.#running.size,
-      this.#costs,
+      this.#draftCosts,
     );
     if (!(drafts instanceof Promise)) {
       sequence.drafts = drafts;
@@ -242,16 +252,21 @@ export class Pipeline {
    * was sent, so that a later request may go on from it.
    */
   #leave(sequence: Sequence, error: Error | null, known = true): void {
+    if (this.#end(sequence, error, known)) this.#pump();
+  }
+
+  /** As `#leave`, and sends nothing; false where it had no seat. */
+  #end(sequence: Sequence, error: Error | null, known: boolean): boolean {
     sequence.end(error);
     const waiting = this.#waiting.indexOf(sequence);
     if (waiting >= 0) this.#waiting.splice(waiting, 1);
-    if (!this.#running.delete(sequence.id) || sequence.seat === null) return;
+    if (!this.#running.delete(sequence.id) || sequence.seat === null) return false;
     const { slot } = sequence.seat;
-    const kept = known && this.config.rewinds ? sequence.kept : [];
+    const kept = known && this.#reuses ? sequence.kept : [];
     if (kept.length === 0) this.#closedSlots.push(slot);
     this.#seats.release(slot, kept);
     this.#speculation?.forget(sequence.id);
-    this.#pump();
+    return true;
   }
 
   /** Seats waiting sequences and sends every step that may go now. */
@@ -261,7 +276,8 @@ export class Pipeline {
     const limits = {
       chunk: this.config.chunk,
       prefillInFlight: this.config.stages + 1,
-      groupSize: (active: number) => groupSize(active, this.config.stages, this.#costs, this.config.chunk),
+      groupSize: (active: number) =>
+        this.config.exact ? 1 : groupSize(active, this.config.stages, this.#costs, this.config.chunk),
     };
     for (;;) {
       const prefill = this.#prefillInFlight;

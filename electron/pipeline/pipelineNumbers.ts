@@ -6,7 +6,7 @@ export interface PipelineNumbers {
   slots: number;
   steps: number;
   requests: number;
-  /** Tokens of prompts that were computed, and those whose KV was there already. */
+  /** Tokens of prompts that are to be computed, counted when they get a seat, and those whose KV was there already. */
   promptTokens: number;
   cachedTokens: number;
   generatedTokens: number;

@@ -77,7 +77,7 @@ export interface ServedModel {
   tokenize(text: string, options: { addSpecial: boolean; parseSpecial: boolean }): Promise<number[]>;
   /**
    * Yields committed tokens in order, ending after the first end token (which it yields) or `maxTokens`. Aborting the
-   * signal, or leaving the loop, frees the slot on every stage within one step. Rejects with a `PipelineError`.
+   * signal, or leaving the loop, frees its slot for others within one step. Rejects with a `PipelineError`.
    */
   generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<GeneratedToken>;
 }

@@ -15,7 +15,7 @@ interface RowCost {
 
 /** Weight of the newest measure. */
 const NEWEST = 0.2;
-/** Steps with more rows are prefill and say little about decoding. */
+/** Larger steps say little about decoding. */
 const MOST_ROWS = 64;
 /** How much of a step does not grow with its rows, where steps of one size only are known. */
 const ASSUMED_FIXED_SHARE = 0.5;
