@@ -20,6 +20,9 @@ export interface MemoryTruth extends MemoryKey {
   extraBytes: number;
 }
 
+/** A stage that takes this much more than planned is one whose buffers were rounded up. */
+export const ROUNDED_BYTES = 32 * 1024 * 1024;
+
 /** So many are kept, the newest. */
 const MOST_TRUTHS = 1000;
 
@@ -36,9 +39,13 @@ export function learnMemory(known: readonly MemoryTruth[], seen: MemoryObservati
   return [...others, { model, member, backend, extraBytes }].slice(-MOST_TRUTHS);
 }
 
-/** What the planner should add to a stage of this model there; 0 where none has loaded yet. */
+/**
+ * What the planner should add to a stage of this model there; 0 where none has loaded yet, and for the little that buffers
+ * are rounded up by: it fitted, and would keep a model out of the room that it has just been served in.
+ */
 export function extraBytesOf(known: readonly MemoryTruth[], key: MemoryKey): number {
-  return known.find((truth) => isOf(truth, key))?.extraBytes ?? 0;
+  const extraBytes = known.find((truth) => isOf(truth, key))?.extraBytes ?? 0;
+  return extraBytes > 0 && extraBytes <= ROUNDED_BYTES ? 0 : extraBytes;
 }
 
 function isOf(truth: MemoryTruth, { model, member, backend }: MemoryKey): boolean {
