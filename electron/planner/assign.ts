@@ -64,7 +64,6 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
     offers.set(key, offer);
     return offer;
   };
-  const triesAll = settings.policy === 'hop-minimal' && shared.balances && members.length <= exactLimit;
   const builds = buildsOf(members, settings);
   // A machine without a GPU leads only where no other can.
   const leaderTurns = settings.coordinator === undefined ? [false, true] : [false];
@@ -79,8 +78,11 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
   for (const plainRam of turns) {
     const attempt = attemptIn(plainRam);
     for (const plainLeader of leaderTurns) {
+      // Who may hold nothing, as paused members and other builds, makes a room no larger.
+      let largest = 0;
       const choices = builds.map((referenceCommit): BuildChoice => {
         const alike = unledCandidates(members, referenceCommit, offerOf, settings, plainRam);
+        largest = Math.max(largest, alike.length);
         const fewest = fewestStages(alike, shared, settings);
         let floorMs: ((leader: string | null) => number) | null = null;
         return {
@@ -93,7 +95,9 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
           },
         };
       });
-      const best = triesAll ? bestLead(choices, attempt) : firstLead(choices, attempt, members, settings);
+      const isLarge = largest > exactLimit;
+      const triesAll = settings.policy === 'hop-minimal' && shared.balances && !isLarge;
+      const best = triesAll ? bestLead(choices, attempt) : firstLead(choices, attempt, isLarge, settings);
       if (best !== null) return best;
     }
   }
@@ -114,7 +118,7 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
 function firstLead(
   builds: readonly BuildChoice[],
   attempt: Attempt,
-  members: readonly Member[],
+  isLarge: boolean,
   settings: Settings,
 ): Assignment | null {
   let best: Assignment | null = null;
@@ -123,7 +127,7 @@ function firstLead(
     for (const coordinator of leaders) {
       const result = attempt({ coordinator, referenceCommit }, anyPlan);
       if (stagesOf(result) < stagesOf(best)) best = result;
-      if (stagesOf(best) <= fewest || (best !== null && isGoodEnough(fewest, members, settings))) break;
+      if (stagesOf(best) <= fewest || (best !== null && isGoodEnough(fewest, isLarge, settings))) break;
     }
   }
   return best;
@@ -133,8 +137,8 @@ function firstLead(
  * Whether the first leader under which the model fits will do: in large rooms, and where hops do not count. To run on one
  * member is better than a proportional plan, though.
  */
-function isGoodEnough(bound: number, members: readonly Member[], { policy }: Settings): boolean {
-  return members.length > exactLimit || (policy === 'proportional' && bound > 1);
+function isGoodEnough(bound: number, isLarge: boolean, { policy }: Settings): boolean {
+  return isLarge || (policy === 'proportional' && bound > 1);
 }
 
 function stagesOf(assignment: Assignment | null): number {

@@ -129,6 +129,26 @@ describe('hop-minimal', () => {
     );
   });
 
+  test('in a room of ten, who can hold nothing changes nothing', () => {
+    const card = (address: string, memory: number, bandwidth: number): Member => {
+      return { address, backend: 'Cuda', memoryBytes: memory * 1e9, bandwidth: bandwidth * 1e9, build: 'c1' };
+    };
+    const small = Array.from({ length: 8 }, (_, index) => card(`n${index}`, 12, 300));
+    const ten = [card('fast', 16, 1000), card('big', 48, 300), ...small];
+    const model = equalLayers(64, 125e6);
+    const before = plan(ten, model, {});
+    expect(before.pipelines[0]?.stages.map(({ address }) => address)).toEqual(['fast']);
+    const idle: Member[] = [
+      { address: 'office', backend: 'Cpu', memoryBytes: 4e9, bandwidth: 9e9, build: 'c1' },
+      { ...card('paused', 24, 2000), paused: true },
+      { ...card('stale', 24, 2000), stale: true },
+      { ...card('other', 4, 100), build: 'c2' },
+    ];
+    for (const member of idle) expect(plan([...ten, member], model, {}).pipelines).toEqual(before.pipelines);
+    const excluded = plan([...ten, card('out', 24, 2000)], model, { excluded: ['out'] });
+    expect(excluded.pipelines).toEqual(before.pipelines);
+  });
+
   test('decides ties by memory, then by address', () => {
     const tied = alikeMembers({ least: 1 }).chain((members) =>
       fc.record({ members: fc.constant(members), model: randomModel(), options: randomOptions([], { plain: true }) }),
