@@ -34,7 +34,7 @@ export async function wholeModel(
     () => undefined,
   );
   const frames = new FrameQueue();
-  const config = { id, epoch: EPOCH, stages: 1, slots, sequenceLength: contextLength, chunk: BATCH, exact: true };
+  const config = { id, epoch: EPOCH, stages: 1, slots, sequenceLength: contextLength, chunk: BATCH, exact: false };
   const limits = { rewinds: true, endTokens, queueLimit: 64, stepDeadlineMs: 60_000 };
   const pipeline = new Pipeline({ ...config, ...limits }, (frame) => frames.push(frame));
   const send = async (frame: StepFrame): Promise<void> => pipeline.receive(frame);
