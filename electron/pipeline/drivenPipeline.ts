@@ -118,10 +118,6 @@ export class DrivenPipeline {
     return this.#formed?.pipeline.numbers ?? null;
   }
 
-  get isServing(): boolean {
-    return this.#state === 'serving';
-  }
-
   /**
    * Forms and warms it; resolves when it serves. Rejects with one plain line, or the signal's reason, and leaves nothing
    * behind but what `report` says.

@@ -7,7 +7,6 @@ type Asked = Parameters<DraftModel['draft']>[0];
 
 /** Says that n is followed by n + 1, when it is let. */
 class CountingModel implements DraftModel {
-  readonly vocabularySize = 1000;
   readonly asked: { slot: number; start: number; tokens: number[] }[] = [];
   fails = false;
   hold: Promise<void> = Promise.resolve();

@@ -1,4 +1,6 @@
 import type { DraftModel } from '../stage/engineClient.ts';
+import { commonLength } from './commonLength.ts';
+import { movingAverage } from './movingAverage.ts';
 import type { Drafter, ProposeRequest } from './speculation.ts';
 import { wireSampling } from './wireSampling.ts';
 
@@ -93,12 +95,6 @@ export class ModelDrafter implements Drafter {
   /** A first draft, for which the prompt was computed, says nothing about the next. */
   #measure(ms: number, gained: number): void {
     if (gained > MOST_GAINED) return;
-    this.#draftMs = this.#draftMs === 0 ? ms : this.#draftMs + (ms - this.#draftMs) * NEWEST;
+    this.#draftMs = movingAverage(this.#draftMs || null, ms, NEWEST);
   }
-}
-
-function commonLength(a: readonly number[], b: readonly number[]): number {
-  let length = 0;
-  while (length < a.length && length < b.length && a[length] === b[length]) length += 1;
-  return length;
 }

@@ -1,3 +1,5 @@
+import { movingAverage } from './movingAverage.ts';
+
 /** What a pipeline has done and how it fares; counts since it was formed, milliseconds as moving averages. */
 export interface PipelineNumbers {
   running: number;
@@ -69,14 +71,14 @@ export class PipelineCounter {
   /** A step has come back; `decodeMs` is what it took from sending to its return, null for one that prefilled. */
   step(stages: readonly (StageNumbers & { stage: number })[], decodeMs: number | null): void {
     this.#steps += 1;
-    if (decodeMs !== null) this.#stepMs = blend(this.#stepMs, decodeMs);
+    if (decodeMs !== null) this.#stepMs = movingAverage(this.#stepMs, decodeMs, NEWEST);
     for (const { stage, computeMs, queueMs, sentBytes } of stages) {
       const known = this.#stages[stage];
       if (known === undefined) continue;
       known.sentBytes += sentBytes;
       if (decodeMs === null) continue;
-      known.computeMs = blend(known.computeMs || null, computeMs);
-      known.queueMs = blend(known.queueMs || null, queueMs);
+      known.computeMs = movingAverage(known.computeMs || null, computeMs, NEWEST);
+      known.queueMs = movingAverage(known.queueMs || null, queueMs, NEWEST);
     }
   }
 
@@ -84,8 +86,4 @@ export class PipelineCounter {
     const stages = this.#stages.map((stage) => ({ ...stage }));
     return { ...now, ...this.#counts, steps: this.#steps, stepMs: this.#stepMs ?? 0, stages };
   }
-}
-
-function blend(known: number | null, now: number): number {
-  return known === null ? now : known + (now - known) * NEWEST;
 }

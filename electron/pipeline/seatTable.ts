@@ -1,3 +1,5 @@
+import { commonLength } from './commonLength.ts';
+
 /** A KV-cache seat for one sequence. */
 export interface Seat {
   readonly slot: number;
@@ -79,10 +81,4 @@ export class SeatTable {
 
 function goesBefore(slot: number, free: FreeSlot, than: { slot: number; free: FreeSlot }): boolean {
   return free.at !== than.free.at ? free.at < than.free.at : slot < than.slot;
-}
-
-function commonLength(a: readonly number[], b: readonly number[]): number {
-  const most = Math.min(a.length, b.length);
-  for (let i = 0; i < most; i += 1) if (a[i] !== b[i]) return i;
-  return most;
 }

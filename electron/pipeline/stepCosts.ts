@@ -1,3 +1,5 @@
+import { movingAverage } from './movingAverage.ts';
+
 /** What one step took, told by its stages when it came back. */
 export interface StepMeasure {
   /** Rows: tokens over all runs. */
@@ -34,10 +36,10 @@ export class StepCosts {
     const networkMs = Math.max(0, ringMs - allMs - waitedMs);
     const known = this.#byRows.get(rows);
     this.#byRows.set(rows, {
-      slowestMs: blend(known?.slowestMs, slowestMs),
-      allMs: blend(known?.allMs, allMs),
+      slowestMs: movingAverage(known?.slowestMs ?? null, slowestMs, NEWEST),
+      allMs: movingAverage(known?.allMs ?? null, allMs, NEWEST),
     });
-    this.#networkMs = blend(this.#steps === 0 ? undefined : this.#networkMs, networkMs);
+    this.#networkMs = movingAverage(this.#steps === 0 ? null : this.#networkMs, networkMs, NEWEST);
     this.#steps += 1;
   }
 
@@ -78,8 +80,4 @@ export class StepCosts {
     const slope = Math.max(0, (of(to[1]) - of(from[1])) / (to[0] - from[0]));
     return Math.max(0, of(from[1]) + slope * (rows - from[0]));
   }
-}
-
-function blend(known: number | undefined, now: number): number {
-  return known === undefined ? now : known + (now - known) * NEWEST;
 }

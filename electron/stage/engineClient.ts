@@ -50,7 +50,6 @@ export interface DraftModelOptions {
 
 /** A small model that guesses what a larger one will say. */
 export interface DraftModel {
-  readonly vocabularySize: number;
   /** See `draftTokens`. Rejects where the slot does not hold `start` tokens. */
   draft(request: {
     slot: number;
@@ -113,9 +112,8 @@ export class EngineClient {
 
   /** Loads a draft model. Rejects with a HostError. */
   async openDraft(options: DraftModelOptions): Promise<DraftModel> {
-    const { handle, vocabularySize } = await this.#host.call('openDraft', options, OPEN_MS);
+    const { handle } = await this.#host.call('openDraft', options, OPEN_MS);
     return {
-      vocabularySize,
       draft: ({ sampling, ...request }) =>
         this.#host.call('draft', { handle, ...request, sampling: Sampling.encode(sampling).finish() }, DRAFT_MS),
       close: async () => {

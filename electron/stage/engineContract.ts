@@ -65,7 +65,7 @@ export const engineContract = {
         threads: count,
         gpuLayers: index,
       }),
-      result: z.strictObject({ handle: index, vocabularySize: count }),
+      result: z.strictObject({ handle: index }),
     },
     draft: {
       params: z.strictObject({

@@ -45,7 +45,7 @@ serveHost(engineContract, () => ({
     const handle = nextHandle;
     nextHandle += 1;
     drafts.set(handle, { stage, batch });
-    return { handle, vocabularySize: stage.vocabularySize };
+    return { handle };
   },
 
   draft: ({ handle, sampling, ...request }) => {

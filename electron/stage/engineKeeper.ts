@@ -70,7 +70,6 @@ export class EngineKeeper {
     let engine = await this.current();
     let opened = await engine.openDraft(options);
     return {
-      vocabularySize: opened.vocabularySize,
       draft: async (request) => {
         const now = await this.current();
         if (now !== engine) {
