@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ServingFigures } from '../electron/gateway/memberApi.ts';
+import { servingPipelines } from '../electron/gateway/servingActions.ts';
 import type { ServingModel } from '../electron/pipeline/modelServing.ts';
 import type { PipelineNumbers } from '../electron/pipeline/pipelineNumbers.ts';
 import { greedySampling, plainSampling } from '../electron/pipeline/plainSampling.ts';
@@ -6,6 +8,7 @@ import type { TokenSampling } from '../electron/pipeline/servedModel.ts';
 import { DelayRelay } from './bench/delayRelay.ts';
 import { smolLm2 } from './models/smolLm2.ts';
 import { demoCorpus, demoDraftPath, demoModelPath, demoPrompt } from './testing/demoCorpus.ts';
+import { eventually } from './testing/eventually.ts';
 import { generated } from './testing/generated.ts';
 import { TestRoom } from './testing/testRoom.ts';
 
@@ -53,6 +56,9 @@ async function answers(): Promise<{ texts: number[][]; numbers: PipelineNumbers 
   return { texts, numbers: driven.numbers };
 }
 
+/** What the window is told of it. */
+const measured = (): ServingFigures | undefined | null => servingPipelines(room.lead.models)[0]?.figures;
+
 test('with a draft model every answer, greedy or seeded, is the one without, in fewer steps', async () => {
   model = await room.serve({ modelPath: demoModelPath, force: 'cluster', exact: true });
   expect(model.placement).toHaveLength(2);
@@ -70,6 +76,17 @@ test('with a draft model every answer, greedy or seeded, is the one without, in 
   expect(drafted.numbers.acceptedTokens).toBeGreaterThan(100);
   expect(drafted.numbers.acceptedTokens).toBeLessThanOrEqual(drafted.numbers.draftedTokens);
   expect(drafted.numbers.steps).toBeLessThan(plain.numbers.steps / 2);
+  await eventually(() => expect(measured()?.tokensOut).toBe(drafted.numbers.generatedTokens));
+  const { stages = [], hops: [hop] = [], exit, acceptance, queue } = measured() ?? {};
+  for (const { predictedMs, measuredMs } of stages) {
+    expect(predictedMs).toBeGreaterThan(0);
+    expect(measuredMs).toBeGreaterThan(0);
+  }
+  expect(hop?.measuredMs).toBeGreaterThanOrEqual(ONE_WAY_MS);
+  expect(hop?.bytes).toBe(drafted.numbers.stages[0]?.sentBytes);
+  expect(exit?.measuredMs).toBeGreaterThanOrEqual(ONE_WAY_MS);
+  expect(acceptance).toBe(drafted.numbers.acceptedTokens / drafted.numbers.draftedTokens);
+  expect(queue).toBe(0);
   expect(drafted.numbers.stages.map(({ sentBytes }) => sentBytes > 0)).toEqual(
     model.placement.map((_, stage) => stage < model.placement.length - 1),
   );

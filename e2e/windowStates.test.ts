@@ -72,6 +72,7 @@ describe.skipIf(!hasChromium)('the window', () => {
     placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 5_700_000 }],
     hops: 0,
     lastTokensPerSecond: null,
+    figures: null,
   });
 
   async function startGateway(wanted = 0): Promise<void> {

@@ -51,6 +51,41 @@ export interface ServingPipeline {
   hops: number;
   /** Tokens per second of the last answer, without its prompt; null before the first one. */
   lastTokensPerSecond: number | null;
+  /** What was predicted beside what is measured; null before it serves. Another one at most once a second. */
+  figures: ServingFigures | null;
+}
+
+/** How a pipeline fares; ms are those of one token of one request, counts since it was formed. */
+export interface ServingFigures {
+  stages: {
+    member: string;
+    predictedMs: number;
+    /** Null before it has computed. */
+    measuredMs: number | null;
+    /** Waiting in the stage for its turn. */
+    queueMs: number;
+  }[];
+  /** Between stages; `bytes` of activations that went that way. */
+  hops: { from: string; to: string; predictedMs: number; measuredMs: number | null; bytes: number }[];
+  /** From the driver to the first stage, and from the last one back to it. */
+  entry: { predictedMs: number; measuredMs: number | null };
+  exit: { predictedMs: number; measuredMs: number | null };
+  /** From sending a decode step to its return, and of that the time between processes; null before the first. */
+  stepMs: number | null;
+  networkMs: number | null;
+  /** Requests that have a seat, and that wait for one. */
+  running: number;
+  queue: number;
+  /** Of drafts, that were accepted, 0 to 1; null where none was made. */
+  acceptance: number | null;
+  tokensIn: number;
+  /** Of those, that needed not be computed. */
+  tokensCached: number;
+  tokensOut: number;
+  /** Of one request that is alone, and of all slots together. */
+  predictedTokensPerSecond: { one: number; many: number };
+  /** Of all answers together, lately; 0 while nobody asks. */
+  tokensPerSecond: number;
 }
 
 /** All that a window shows, small enough to be sent whole on every change. */

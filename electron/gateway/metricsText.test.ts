@@ -6,8 +6,8 @@ import { servedModels } from './testing/wholeModel.ts';
 
 const counter = new PipelineCounter(2);
 counter.add({ requests: 1, promptTokens: 20, cachedTokens: 5, generatedTokens: 7 });
-counter.step([{ stage: 1, computeMs: 2, queueMs: 4, sentBytes: 300 }], 8);
-const numbers = counter.numbers({ running: 1, queued: 2, slots: 4, networkMs: 2 });
+counter.step([{ stage: 1, computeMs: 2, queueMs: 4, sentBytes: 300, wayMs: 1.5 }], 8);
+const numbers = counter.numbers({ running: 1, queued: 2, slots: 4, networkMs: 2, exitMs: null });
 
 describe('metricsText', () => {
   it('gives every number of a pipeline and its stages, times in seconds', () => {
@@ -19,6 +19,10 @@ describe('metricsText', () => {
     expect(text).toContain(`roomful_step_seconds{${labels}} 0.008\n`);
     expect(text).toContain(`roomful_stage_queue_seconds{${labels},stage="1"} 0.004\n`);
     expect(text).toContain(`roomful_stage_sent_bytes_total{${labels},stage="1"} 300\n`);
+    expect(text).toContain(`roomful_stage_way_seconds{${labels},stage="1"} 0.0015\n`);
+    // What was not measured is no number.
+    expect(text).not.toContain(`roomful_stage_way_seconds{${labels},stage="0"}`);
+    expect(text).not.toContain('roomful_exit_seconds{');
     const line = /^(# (HELP|TYPE) roomful_\w+ .+|roomful_\w+\{.+\} [\d.e+-]+)$/;
     for (const one of text.trimEnd().split('\n')) expect(one).toMatch(line);
   });

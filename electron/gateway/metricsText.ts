@@ -5,7 +5,8 @@ interface Metric<T> {
   name: string;
   type: 'counter' | 'gauge';
   help: string;
-  read(numbers: T): number;
+  /** Null where nothing was measured. */
+  read(numbers: T): number | null;
 }
 
 const ofPipelines: readonly Metric<PipelineNumbers>[] = [
@@ -46,6 +47,12 @@ const ofPipelines: readonly Metric<PipelineNumbers>[] = [
     help: 'Of a decode step, the time between processes.',
     read: (now) => now.networkMs / 1000,
   },
+  {
+    name: 'exit_seconds',
+    type: 'gauge',
+    help: 'From the last stage back to the member that drives the pipeline.',
+    read: (now) => seconds(now.exitMs),
+  },
 ];
 
 const ofStages: readonly Metric<StageNumbers>[] = [
@@ -66,6 +73,12 @@ const ofStages: readonly Metric<StageNumbers>[] = [
     type: 'counter',
     help: 'Sent by a stage to the next process.',
     read: (now) => now.sentBytes,
+  },
+  {
+    name: 'stage_way_seconds',
+    type: 'gauge',
+    help: 'To a stage from the process before it.',
+    read: (now) => seconds(now.wayMs),
   },
 ];
 
@@ -94,9 +107,13 @@ export function metricsText(pipelines: readonly DrivenNumbers[]): string {
   return blocks.join('');
 }
 
-function block<T>({ name, type, help }: Metric<T>, samples: { labels: string; value: number }[]): string {
-  const lines = samples.map(({ labels, value }) => `roomful_${name}{${labels}} ${value}\n`);
+function block<T>({ name, type, help }: Metric<T>, samples: { labels: string; value: number | null }[]): string {
+  const lines = samples.map(({ labels, value }) => (value === null ? '' : `roomful_${name}{${labels}} ${value}\n`));
   return `# HELP roomful_${name} ${help}\n# TYPE roomful_${name} ${type}\n${lines.join('')}`;
+}
+
+function seconds(ms: number | null): number | null {
+  return ms === null ? null : ms / 1000;
 }
 
 function escaped(label: string): string {

@@ -3,6 +3,7 @@ import { PipelineError } from '../pipeline/pipelineError.ts';
 import { WireError } from '../wire/wireError.ts';
 import { GatewayError } from './gatewayError.ts';
 import type { ServingPipeline } from './memberApi.ts';
+import { servingFigures } from './servingFigures.ts';
 import type { MemberActions } from './window/memberState.ts';
 
 /** What the contract's methods about serving do. */
@@ -39,6 +40,7 @@ export function servingPipelines(models: Pick<ModelServing, 'pipelines'>): Servi
     })),
     hops: Math.max(0, report.stages.length - 1),
     lastTokensPerSecond: report.tokensPerSecond,
+    figures: servingFigures(report),
   }));
 }
 

@@ -3,7 +3,14 @@ import { expect, test } from 'vitest';
 import { Sampling } from '../wire/generated/roomful/v1/ring.ts';
 import { PipelineNow, ServeNews } from '../wire/generated/roomful/v1/serving.ts';
 import { pipelineErrorKinds } from './pipelineError.ts';
-import { encodeReport, type PipelineReport, parseReport, pipelineStates } from './pipelineReport.ts';
+import {
+  encodeReport,
+  type PipelineFigures,
+  type PipelineReport,
+  type PlannedPace,
+  parseReport,
+  pipelineStates,
+} from './pipelineReport.ts';
 import type { TokenSampling } from './servedModel.ts';
 import { decodeNews, encodeNews, type Told } from './serveNews.ts';
 import { tokenSampling, wireSampling } from './wireSampling.ts';
@@ -17,6 +24,34 @@ const stage = fc.record({
   startLayer: count,
   endLayer: count,
   bytes: fc.maxSafeNat(),
+});
+const ms = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
+const predicted: fc.Arbitrary<PlannedPace> = fc.record({
+  stageMs: fc.array(ms),
+  hopMs: fc.array(ms),
+  entryMs: ms,
+  exitMs: ms,
+  tokensPerSecond: ms,
+  tokensPerSecondMany: ms,
+});
+const way = fc.record({ ms: fc.option(ms), bytes: fc.maxSafeNat() });
+const figures: fc.Arbitrary<PipelineFigures> = fc.record({
+  stages: fc.array(fc.record({ computeMs: ms, queueMs: ms })),
+  hops: fc.array(way),
+  entry: way,
+  exit: way,
+  stepMs: ms,
+  networkMs: ms,
+  running: count,
+  queued: count,
+  steps: fc.maxSafeNat(),
+  requests: fc.maxSafeNat(),
+  promptTokens: fc.maxSafeNat(),
+  cachedTokens: fc.maxSafeNat(),
+  generatedTokens: fc.maxSafeNat(),
+  draftedTokens: fc.maxSafeNat(),
+  acceptedTokens: fc.maxSafeNat(),
+  tokensPerSecond: ms,
 });
 const report: fc.Arbitrary<PipelineReport> = fc.record({
   id: fc.string(),
@@ -32,6 +67,8 @@ const report: fc.Arbitrary<PipelineReport> = fc.record({
   createdAt: fc.maxSafeNat(),
   load: count,
   tokensPerSecond: fc.option(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true })),
+  predicted: fc.option(predicted),
+  figures: fc.option(figures),
 });
 const told: fc.Arbitrary<Told> = fc.oneof(
   fc.record({ type: fc.constant('planned' as const), stages: fc.array(stage), explain: fc.array(fc.string()) }),

@@ -13,8 +13,9 @@ import type { ModelFiles, ModelHolder } from './modelFiles.ts';
 import { MOST_DRAFTS } from './mostDrafts.ts';
 import { type DraftHost, openDrafter } from './openDrafter.ts';
 import { PipelineError } from './pipelineError.ts';
+import { FiguresView } from './pipelineFigures.ts';
 import type { PipelineNumbers } from './pipelineNumbers.ts';
-import type { PipelineReport, PipelineState, PlannedPlace } from './pipelineReport.ts';
+import type { PipelineReport, PipelineState, PlannedPace, PlannedPlace } from './pipelineReport.ts';
 import { refuseBadGrammar } from './refuseBadGrammar.ts';
 import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
 import { Speculation } from './speculation.ts';
@@ -31,6 +32,7 @@ export interface PipelineOrder {
   modelId: string;
   aliases: readonly string[];
   stages: readonly PlannedPlace[];
+  predicted: PlannedPace;
   /** Tokens over all slots. */
   contextLength: number;
   slots: number;
@@ -78,6 +80,7 @@ export class DrivenPipeline {
   #createdAt = 0;
   #load = 0;
   #tokensPerSecond: number | null = null;
+  readonly #view = new FiguresView();
   #onIdle: () => void = () => {};
   #releaseDrafter: () => Promise<void> = async () => {};
   #settled: Promise<void> = Promise.resolve();
@@ -90,7 +93,7 @@ export class DrivenPipeline {
   }
 
   get report(): PipelineReport {
-    const { id, model, modelId, aliases, stages, contextLength, slots } = this.order;
+    const { id, model, modelId, aliases, stages, predicted, contextLength, slots } = this.order;
     return {
       id,
       model,
@@ -105,6 +108,8 @@ export class DrivenPipeline {
       createdAt: this.#createdAt,
       load: this.#load,
       tokensPerSecond: this.#tokensPerSecond,
+      predicted,
+      figures: this.#view.figures,
     };
   }
 
@@ -116,6 +121,11 @@ export class DrivenPipeline {
   /** What it has done; null before it serves. */
   get numbers(): PipelineNumbers | null {
     return this.#formed?.pipeline.numbers ?? null;
+  }
+
+  /** Takes what it does now into `report`; true where that has changed. */
+  look(): boolean {
+    return this.numbers !== null && this.#view.look(this.numbers, performance.now());
   }
 
   /**

@@ -190,7 +190,7 @@ export async function formPipeline(
     const receiving = (async () => {
       for await (const frame of link) {
         life.cameBack(frame.step);
-        pipeline.receive(frame);
+        pipeline.receive(frame, link.way.ms);
       }
     })();
     receiving.catch((cause: unknown) => lose('The last stage was lost', cause));

@@ -68,7 +68,7 @@ describe('a plan by what is known', () => {
       build: 'b',
     };
     const { pipelines } = placePipelines(candidates, shape, options);
-    return pipelines[0]?.map(({ name }) => name) ?? [];
+    return pipelines[0]?.stages.map(({ name }) => name) ?? [];
   };
 
   it('puts a model on one member as long as stages there take what was planned', () => {

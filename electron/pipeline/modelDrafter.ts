@@ -1,6 +1,6 @@
 import type { DraftModel } from '../stage/engineClient.ts';
+import { movingAverage } from '../wire/movingAverage.ts';
 import { commonLength } from './commonLength.ts';
-import { movingAverage } from './movingAverage.ts';
 import type { Drafter, ProposeRequest } from './speculation.ts';
 import { wireSampling } from './wireSampling.ts';
 

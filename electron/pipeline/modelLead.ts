@@ -238,7 +238,7 @@ export class ModelLead {
       },
     );
     const orders = pipelines.map(
-      (stages, index): PipelineOrder => ({
+      ({ stages, predicted }, index): PipelineOrder => ({
         id: index === 0 ? coming.report.id : newId(),
         epoch,
         model,
@@ -246,13 +246,16 @@ export class ModelLead {
         modelId: id,
         aliases,
         stages,
+        predicted,
         ...sizes,
         exact,
         draft: draft && { model: draft.id, holders: draft.holders },
       }),
     );
     coming.isPlanned = true;
-    coming.handed = orders.map((each) => ({ ...coming.report, id: each.id, stages: [...each.stages] }));
+    coming.handed = orders.map(({ id: pipeline, stages, predicted }) => {
+      return { ...coming.report, id: pipeline, stages: [...stages], predicted };
+    });
     this.#options.onChange();
     for (const [index, { stages }] of orders.entries()) {
       onTold({ type: 'planned', stages: [...stages], explain: index === 0 ? [...notes, ...explain] : [] });
@@ -460,6 +463,8 @@ function planning({ model, aliases, slots }: LeadOrder): PipelineReport {
     createdAt: 0,
     load: 0,
     tokensPerSecond: null,
+    predicted: null,
+    figures: null,
   };
 }
 

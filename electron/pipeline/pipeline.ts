@@ -79,6 +79,7 @@ export class Pipeline {
   #nextStep = 1;
   #prefillInFlight = 0;
   #failure: PipelineError | null = null;
+  #exitMs: number | null = null;
 
   constructor(
     config: PipelineConfig,
@@ -112,7 +113,7 @@ export class Pipeline {
   get numbers(): PipelineNumbers {
     const { slots } = this.config;
     const now = { running: this.#running.size, queued: this.#waiting.length, slots };
-    return this.#counter.numbers({ ...now, networkMs: this.#costs.networkMs });
+    return this.#counter.numbers({ ...now, networkMs: this.#costs.networkMs, exitMs: this.#exitMs });
   }
 
   /** See `ServedModel.generate`. */
@@ -133,8 +134,9 @@ export class Pipeline {
     }
   }
 
-  /** Takes a frame that came back from the last stage. */
-  receive(frame: StepFrame): void {
+  /** Takes a frame that came back from the last stage; `exitMs` is how long frames take from there, where it is known. */
+  receive(frame: StepFrame, exitMs: number | null = null): void {
+    this.#exitMs = exitMs ?? this.#exitMs;
     const step = this.#inFlight.get(frame.step);
     if (step === undefined || frame.pipeline !== this.config.id) return;
     this.#inFlight.delete(frame.step);
@@ -171,8 +173,9 @@ export class Pipeline {
 
   #measure({ carried, prefill, rows, sentAt }: StepInFlight, { timings }: StepFrame): void {
     const ringMs = this.#now() - sentAt;
-    const stages = timings.map(({ stage, computeUs, queueUs, sentBytes }) => {
-      return { stage, computeMs: computeUs / 1000, queueMs: queueUs / 1000, sentBytes };
+    const stages = timings.map(({ stage, computeUs, queueUs, sentBytes, wayUs }) => {
+      const wayMs = wayUs === undefined ? null : wayUs / 1000;
+      return { stage, computeMs: computeUs / 1000, queueMs: queueUs / 1000, sentBytes, wayMs };
     });
     this.#counter.step(stages, prefill || carried.length === 0 ? null : ringMs);
     if (prefill || stages.length !== this.config.stages) return;

@@ -7,6 +7,9 @@ import { isLive, type PipelineReport } from './pipelineReport.ts';
 const STOPPED_SHOWN_MS = 10_000;
 const FAILED_SHOWN_MS = 10 * 60_000;
 
+/** How often it is looked at what pipelines do, ms. */
+const LOOK_MS = 1000;
+
 /** What a pipeline that serves has done. */
 export interface DrivenNumbers {
   id: string;
@@ -19,10 +22,13 @@ export class PipelineHost {
   readonly #options: DrivenPipelineOptions;
   readonly #pipelines = new Map<string, DrivenPipeline>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #looking: NodeJS.Timeout;
   #closed = false;
 
   constructor(options: DrivenPipelineOptions) {
     this.#options = options;
+    this.#looking = setInterval(() => this.#look(), LOOK_MS);
+    this.#looking.unref();
   }
 
   reports(): PipelineReport[] {
@@ -87,9 +93,15 @@ export class PipelineHost {
   /** Ends everything at once. */
   async close(): Promise<void> {
     this.#closed = true;
+    clearInterval(this.#looking);
     for (const timer of this.#timers) clearTimeout(timer);
     await Promise.all([...this.#pipelines.values()].map((pipeline) => pipeline.stop(0)));
     this.#pipelines.clear();
+  }
+
+  #look(): void {
+    const changed = [...this.#pipelines.values()].filter((pipeline) => pipeline.look());
+    if (changed.length > 0) this.#options.onChange();
   }
 
   #of(modelId: string): DrivenPipeline[] {

@@ -1,4 +1,4 @@
-import { movingAverage } from './movingAverage.ts';
+import { movingAverage } from '../wire/movingAverage.ts';
 
 /** What a pipeline has done and how it fares; counts since it was formed, milliseconds as moving averages. */
 export interface PipelineNumbers {
@@ -18,6 +18,8 @@ export interface PipelineNumbers {
   stepMs: number;
   /** Of that between processes. */
   networkMs: number;
+  /** From the last stage back; null while it is not known. */
+  exitMs: number | null;
   stages: StageNumbers[];
 }
 
@@ -28,6 +30,8 @@ export interface StageNumbers {
   queueMs: number;
   /** Sent to the next process, since the pipeline was formed. */
   sentBytes: number;
+  /** A decode step comes from the process before it; null while that is not known. */
+  wayMs: number | null;
 }
 
 type Counts = Pick<
@@ -53,7 +57,7 @@ export class PipelineCounter {
   #stepMs: number | null = null;
 
   constructor(stages: number) {
-    this.#stages = Array.from({ length: stages }, () => ({ computeMs: 0, queueMs: 0, sentBytes: 0 }));
+    this.#stages = Array.from({ length: stages }, () => ({ computeMs: 0, queueMs: 0, sentBytes: 0, wayMs: null }));
   }
 
   add(counts: Partial<Counts>): void {
@@ -72,17 +76,18 @@ export class PipelineCounter {
   step(stages: readonly (StageNumbers & { stage: number })[], decodeMs: number | null): void {
     this.#steps += 1;
     if (decodeMs !== null) this.#stepMs = movingAverage(this.#stepMs, decodeMs, NEWEST);
-    for (const { stage, computeMs, queueMs, sentBytes } of stages) {
+    for (const { stage, computeMs, queueMs, sentBytes, wayMs } of stages) {
       const known = this.#stages[stage];
       if (known === undefined) continue;
       known.sentBytes += sentBytes;
+      known.wayMs = wayMs ?? known.wayMs;
       if (decodeMs === null) continue;
       known.computeMs = movingAverage(known.computeMs || null, computeMs, NEWEST);
       known.queueMs = movingAverage(known.queueMs || null, queueMs, NEWEST);
     }
   }
 
-  numbers(now: Pick<PipelineNumbers, 'running' | 'queued' | 'slots' | 'networkMs'>): PipelineNumbers {
+  numbers(now: Pick<PipelineNumbers, 'running' | 'queued' | 'slots' | 'networkMs' | 'exitMs'>): PipelineNumbers {
     const stages = this.#stages.map((stage) => ({ ...stage }));
     return { ...now, ...this.#counts, steps: this.#steps, stepMs: this.#stepMs ?? 0, stages };
   }

@@ -36,7 +36,7 @@ function member(name: string, memoryBytes: number, changes: Partial<Candidate> =
 }
 
 const holders = (candidates: Candidate[], changes: Partial<PlaceOptions> = {}): string[][] =>
-  placePipelines(candidates, model, { ...options, ...changes }).pipelines.map((stages) =>
+  placePipelines(candidates, model, { ...options, ...changes }).pipelines.map(({ stages }) =>
     stages.map(({ name, startLayer, endLayer }) => `${name} ${startLayer}-${endLayer}`),
   );
 
@@ -73,7 +73,7 @@ test('who is paused, of another build or not heard of holds nothing, and the rea
   ];
   expect(() => holders(room)).toThrow(/does not fit/);
   const { pipelines, explain } = placePipelines([...room, member('eve', 900 * MB)], model, options);
-  expect(pipelines.map((stages) => stages.map(({ member: id }) => id))).toEqual([['eve']]);
+  expect(pipelines.map(({ stages }) => stages.map(({ member: id }) => id))).toEqual([['eve']]);
   for (const name of ['bob', 'cyd', 'dan']) expect(explain.join('\n')).toContain(name);
 });
 

@@ -1,8 +1,9 @@
 import type { ModelShape } from '../planner/modelShape.ts';
 import { plan } from '../planner/plan.ts';
 import type { Force, KvType, Link } from '../planner/planOptions.ts';
+import type { PipelinePrediction } from '../planner/predict/predict.ts';
 import { PipelineError } from './pipelineError.ts';
-import type { PlannedPlace } from './pipelineReport.ts';
+import type { PlannedPace, PlannedPlace } from './pipelineReport.ts';
 import type { MemberFacts } from './servingRoom.ts';
 
 /** A member that answered, and what it offers. */
@@ -45,8 +46,8 @@ export interface PlaceOptions {
 }
 
 export interface Placement {
-  /** Of each pipeline, the one that serves soonest first; at least one. */
-  pipelines: PlannedPlace[][];
+  /** The one that serves soonest first; at least one. */
+  pipelines: { stages: PlannedPlace[]; predicted: PlannedPace }[];
   explain: string[];
 }
 
@@ -82,13 +83,26 @@ export function placePipelines(
   });
   if (decided.pipelines.length === 0) throw new PipelineError('FormFailed', decided.explain.join(' '));
   const byAddress = new Map(candidates.map((candidate) => [candidate.address, candidate]));
-  const pipelines = decided.pipelines.map(({ stages }) =>
-    stages.map(({ address, startLayer, endLayer, bytes }): PlannedPlace => {
+  const pipelines = decided.pipelines.map(({ stages, prediction }) => ({
+    stages: stages.map(({ address, startLayer, endLayer, bytes }): PlannedPlace => {
       const { id: member = '', name = address } = byAddress.get(address) ?? {};
       return { member, name, address, startLayer, endLayer, bytes: bytes.total };
     }),
-  );
+    predicted: paceOf(prediction),
+  }));
   return { pipelines, explain: decided.explain };
+}
+
+function paceOf({
+  stages,
+  hops,
+  entryMs,
+  exitMs,
+  tokensPerSecond,
+  tokensPerSecondMany,
+}: PipelinePrediction): PlannedPace {
+  const [stageMs, hopMs] = [stages.map(({ ms }) => ms), hops.map(({ ms }) => ms)];
+  return { stageMs, hopMs, entryMs, exitMs, tokensPerSecond, tokensPerSecondMany };
 }
 
 /** What is left of an offer, of a card first and then of the plain RAM beside it. */

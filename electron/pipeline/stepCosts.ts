@@ -1,4 +1,4 @@
-import { movingAverage } from './movingAverage.ts';
+import { movingAverage } from '../wire/movingAverage.ts';
 
 /** What one step took, told by its stages when it came back. */
 export interface StepMeasure {

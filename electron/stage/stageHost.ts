@@ -79,6 +79,7 @@ serveHost(stageContract, (emit) => {
         slots,
         batch,
         send: (frame) => outlet.send(frame),
+        wayMs: () => link?.way.ms ?? null,
         onFrame: () => {
           const now = performance.now();
           if (now - framesToldAt < FRAMES_INTERVAL_MS) return;

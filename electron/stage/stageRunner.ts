@@ -26,6 +26,8 @@ export interface StageRunnerOptions {
   slots: number;
   /** Most tokens in one step. */
   batch: number;
+  /** What a frame takes to come from the process before this stage, ms; null while that is not known. */
+  wayMs?: () => number | null;
   /** Hears of each frame that is this stage's to compute. */
   onFrame?: () => void;
   /** Takes the frame for the follower; resolves when the next may come. */
@@ -107,7 +109,14 @@ export class StageRunner {
       const totalUs = Math.round((performance.now() - receivedAt) * 1000);
       const outcome = this.#outcome(runs, decoded);
       const sentBytes = outcome.activations?.length ?? 0;
-      const timing = { stage: this.#options.position, computeUs, queueUs: Math.max(0, totalUs - computeUs), sentBytes };
+      const wayMs = this.#options.wayMs?.() ?? null;
+      const timing = {
+        stage: this.#options.position,
+        computeUs,
+        queueUs: Math.max(0, totalUs - computeUs),
+        sentBytes,
+        wayUs: wayMs === null ? undefined : Math.round(wayMs * 1000),
+      };
       return this.#result(frame, { ...outcome, timings: [...frame.timings, timing] });
     } catch (error) {
       return this.#result(frame, { failure: this.#failureOf(error) });

@@ -1,7 +1,8 @@
-import { type ClientReadableStream, type ServiceError, status } from '@grpc/grpc-js';
+import { type ClientReadableStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { clientOptions } from './channelOptions.ts';
 import { channelCredentials } from './credentials.ts';
-import { type Epoch, RingClient, type StepFrame } from './generated/roomful/v1/ring.ts';
+import { type Epoch, type FollowRequest, RingClient, type StepFrame } from './generated/roomful/v1/ring.ts';
+import { LinkWay } from './linkWay.ts';
 import { wireErrorOf } from './refusal.ts';
 import { RingLink } from './ringLink.ts';
 import type { TlsMaterial } from './tlsMaterial.ts';
@@ -9,6 +10,7 @@ import { CallCancelled, DeadlineExceeded, PeerUnreachable, type WireError, Wrong
 
 const CONNECT_TIMEOUT_MS = 5000;
 const REDIAL_AFTER_MS = 200;
+const PROBE_TIMEOUT_MS = 10_000;
 
 export interface FollowOptions {
   /** `host:port` of the process to follow. */
@@ -40,6 +42,15 @@ export async function followRing(options: FollowOptions): Promise<RingLink> {
   }
   await new Promise((resolve) => setTimeout(resolve, REDIAL_AFTER_MS));
   return dial(options, deadline);
+}
+
+/** Asks over the same connection, so that the way is the same. */
+function probing(client: RingClient, place: FollowRequest): (bytes: number) => Promise<void> {
+  return (bytes) =>
+    new Promise((resolve, reject) => {
+      const deadline = Date.now() + PROBE_TIMEOUT_MS;
+      client.probe({ place, bytes }, new Metadata(), { deadline }, (error) => (error ? reject(error) : resolve()));
+    });
 }
 
 function dial(options: FollowOptions, deadline: number): Promise<RingLink> {
@@ -76,7 +87,7 @@ function dial(options: FollowOptions, deadline: number): Promise<RingLink> {
 
     call.once('metadata', () => {
       clearTimeout(timer);
-      link = new RingLink(call, leave);
+      link = new RingLink(call, new LinkWay(probing(client, { pipeline, epoch, position })), leave);
       resolve(link);
     });
     call.on('error', (error: ServiceError) => {

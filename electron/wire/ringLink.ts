@@ -1,5 +1,6 @@
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import type { StepFrame } from './generated/roomful/v1/ring.ts';
+import type { LinkWay } from './linkWay.ts';
 import type { WireError } from './wireError.ts';
 
 /** Frames held here before the stream is paused; gRPC holds up to 16 more, and the flow-control window. */
@@ -11,6 +12,8 @@ const LOW_WATER_FRAMES = 2;
  * throws LinkLost when the stream breaks otherwise. A frame's activations are a view of its message.
  */
 export class RingLink implements AsyncIterableIterator<StepFrame> {
+  /** How long a frame takes to come. */
+  readonly way: LinkWay;
   readonly #call: ClientReadableStream<StepFrame>;
   readonly #onEnd: () => void;
   readonly #frames: StepFrame[] = [];
@@ -20,7 +23,8 @@ export class RingLink implements AsyncIterableIterator<StepFrame> {
     [];
 
   /** For followRing: `call` has been accepted, and its end is told to `end`. */
-  constructor(call: ClientReadableStream<StepFrame>, onEnd: () => void) {
+  constructor(call: ClientReadableStream<StepFrame>, way: LinkWay, onEnd: () => void) {
+    this.way = way;
     this.#call = call;
     this.#onEnd = onEnd;
     call.on('data', (frame: StepFrame) => this.#take(frame));
@@ -69,6 +73,7 @@ export class RingLink implements AsyncIterableIterator<StepFrame> {
 
   #take(frame: StepFrame): void {
     if (this.#end !== null) return;
+    this.way.carried(frame.activations.length);
     const waiting = this.#waiting.shift();
     if (waiting !== undefined) {
       waiting.resolve({ done: false, value: frame });

@@ -5,8 +5,12 @@ import { peerOf } from './peerOf.ts';
 import { refusalOf } from './refusal.ts';
 import { RingOutlet } from './ringOutlet.ts';
 import { ringServiceDefinition } from './stepFrameCodec.ts';
+import { unaryHandler } from './unaryHandler.ts';
 import { CallRefused, type LinkLost } from './wireError.ts';
 import type { ServedService } from './wireServer.ts';
+
+/** Most bytes that a probe of a link is answered with. */
+export const MOST_PROBE_BYTES = 64 * 1024;
 
 /** The place of one follower. */
 export interface RingPlace {
@@ -24,7 +28,14 @@ export class RingServer {
   readonly #outlets = new Map<string, RingOutlet>();
 
   constructor() {
-    const handlers: RingHandlers = { follow: (call) => this.#follow(call) };
+    const handlers: RingHandlers = {
+      follow: (call) => this.#follow(call),
+      probe: unaryHandler(async ({ place, bytes }, peer) => {
+        if (place === undefined) throw new CallRefused('BadRequest', 'The request names no place.');
+        this.#outletFor(place, peer);
+        return { filler: Buffer.alloc(Math.min(bytes, MOST_PROBE_BYTES)) };
+      }),
+    };
     this.service = { definition: ringServiceDefinition, handlers: { ...handlers } };
   }
 

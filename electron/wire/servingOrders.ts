@@ -29,6 +29,15 @@ const stageSchema = z
   .object({ member: text, name: z.string(), address: text, startLayer: index, endLayer: count, bytes: index })
   .refine(({ startLayer, endLayer }) => startLayer < endLayer, 'a stage needs at least one layer');
 
+const prediction = z.object({
+  stageMs: z.array(z.number()).max(512),
+  hopMs: z.array(z.number()).max(512),
+  entryMs: z.number(),
+  exitMs: z.number(),
+  tokensPerSecond: z.number(),
+  tokensPerSecondMany: z.number(),
+});
+
 const driveSchema = z.object({
   pipeline: z.string().min(1).max(200),
   epoch: epochSchema,
@@ -43,6 +52,7 @@ const driveSchema = z.object({
   kvType,
   exact: z.boolean(),
   draft: z.object({ model: text, holders }).optional(),
+  predicted: prediction,
 });
 
 const stopSchema = z.object({ modelId: text, drainMs: index.max(24 * 3_600_000) });

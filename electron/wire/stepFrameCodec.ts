@@ -32,5 +32,6 @@ function varintLength(value: number): number {
 
 /** The Ring service as this process serves it. */
 export const ringServiceDefinition = {
+  ...RingService,
   follow: { ...RingService.follow, responseSerialize: encodeStepFrame },
 } as const;

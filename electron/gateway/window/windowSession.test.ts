@@ -26,6 +26,7 @@ const serving: MemberState = {
       ],
       hops: 1,
       lastTokensPerSecond: null,
+      figures: null,
     },
   ],
 };
