@@ -27,6 +27,7 @@ const run = (fields: Partial<Run> = {}): Run => ({
   generation: ++sequences,
   start: 0,
   tokens: [5, 6, 7],
+  embed: false,
   sampling: greedy,
   sample: true,
   drafts: 0,

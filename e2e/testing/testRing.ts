@@ -101,14 +101,18 @@ export class TestRing {
     for (let start = 0; start < prompt.length; start += 16) {
       const chunk = [...prompt.subarray(start, start + 16)];
       const last = start + chunk.length === prompt.length;
-      const frame = await this.step([{ ...slot, start, tokens: chunk, sampling, sample: last, drafts: 0 }]);
+      const frame = await this.step([
+        { ...slot, start, tokens: chunk, sampling, sample: last, drafts: 0, embed: false },
+      ]);
       committed = tokenOf(frame);
     }
     while (committed !== undefined && !end.has(committed) && tokens.length < limit) {
       tokens.push(committed);
       const start = prompt.length + tokens.length - 1;
       committed = tokenOf(
-        await this.step([{ ...slot, start, tokens: [committed], sampling: undefined, sample: true, drafts: 0 }]),
+        await this.step([
+          { ...slot, start, tokens: [committed], sampling: undefined, sample: true, drafts: 0, embed: false },
+        ]),
       );
     }
     return tokens;

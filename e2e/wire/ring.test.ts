@@ -85,7 +85,18 @@ test('frames arrive whole and in order, those that were sent before the follower
       step,
       format: ActivationFormat.ACTIVATION_FORMAT_F16,
       activations: new Uint8Array(step * 7).fill(step),
-      runs: [{ slot: 1, generation: 2, start: step, tokens: [step, 5], sampling: undefined, sample: false, drafts: 0 }],
+      runs: [
+        {
+          slot: 1,
+          generation: 2,
+          start: step,
+          tokens: [step, 5],
+          sampling: undefined,
+          sample: false,
+          drafts: 0,
+          embed: false,
+        },
+      ],
     }),
   );
   for (const frame of sent.slice(0, 10)) await outlet.send(frame);

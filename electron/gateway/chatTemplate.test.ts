@@ -14,6 +14,7 @@ function model(chatTemplate: string | null): ServedModel {
     endTokens: new Set(),
     tokenize: async () => [],
     generate: async function* () {},
+    embed: async () => new Float32Array(0),
   };
 }
 

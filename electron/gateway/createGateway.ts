@@ -11,6 +11,7 @@ import { metricsText } from './metricsText.ts';
 import { ollamaRoutes } from './ollama/ollamaRoutes.ts';
 import { chatRoute } from './openai/chatRoute.ts';
 import { completionsRoute } from './openai/completionsRoute.ts';
+import { embeddingsRoute } from './openai/embeddingsRoute.ts';
 import { modelsRoutes } from './openai/modelsRoutes.ts';
 import { clusterPlan } from './rpc/clusterPlan.ts';
 import type { RpcMethod } from './rpc/jsonRpc.ts';
@@ -97,6 +98,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   chatRoute(app, context);
   app.register(async (routes) => ollamaRoutes(routes, context), { prefix: '/api' });
   completionsRoute(app, context);
+  embeddingsRoute(app, context);
   app.register(
     async (api) => {
       api.addHook('onRequest', tokenGuard(options.localToken));

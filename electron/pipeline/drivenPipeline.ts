@@ -17,7 +17,7 @@ import { FiguresView } from './pipelineFigures.ts';
 import type { PipelineNumbers } from './pipelineNumbers.ts';
 import type { PipelineReport, PipelineState, PlannedPace, PlannedPlace } from './pipelineReport.ts';
 import { refuseBadGrammar } from './refuseBadGrammar.ts';
-import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
+import type { EmbedRequest, GeneratedToken, GenerateRequest } from './servedModel.ts';
 import { Speculation } from './speculation.ts';
 import type { ModelText, VocabularyShelf } from './vocabularyShelf.ts';
 
@@ -141,15 +141,8 @@ export class DrivenPipeline {
   /** See `ServedModel.generate`. */
   async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GeneratedToken, void, void> {
     if (this.#failure !== null) throw this.#failure;
-    const formed = this.#formed;
     if (this.#text !== null) await refuseBadGrammar(request.sampling.grammar, this.#text.vocabulary);
-    if (this.#state !== 'serving' || formed === null) {
-      const { modelId } = this.order;
-      const why = this.#state === 'draining' ? 'is being stopped' : 'does not serve';
-      throw new PipelineError('Closed', `${modelId} ${why}.`);
-    }
-    this.#load += 1;
-    this.#options.onChange();
+    const formed = this.#begin();
     let count = 0;
     let firstAt = 0;
     try {
@@ -159,12 +152,20 @@ export class DrivenPipeline {
         yield token;
       }
     } finally {
-      this.#load -= 1;
-      if (this.#load === 0) this.#onIdle();
       // How fast the tokens came, the first one's wait left out.
       const seconds = (performance.now() - firstAt) / 1000;
       if (count > 1 && seconds > 0) this.#tokensPerSecond = (count - 1) / seconds;
-      this.#options.onChange();
+      this.#finish();
+    }
+  }
+
+  /** See `ServedModel.embed`. */
+  async embed(request: EmbedRequest, signal: AbortSignal): Promise<Float32Array> {
+    const formed = this.#begin();
+    try {
+      return await formed.pipeline.embed(request, signal);
+    } finally {
+      this.#finish();
     }
   }
 
@@ -272,6 +273,26 @@ export class DrivenPipeline {
     };
     this.#release.push(this.#releaseDrafter);
     return drafter;
+  }
+
+  /** Counts a request in, or throws what it is refused with; `#finish` counts it out. */
+  #begin(): FormedPipeline {
+    if (this.#failure !== null) throw this.#failure;
+    const formed = this.#formed;
+    if (this.#state !== 'serving' || formed === null) {
+      const { modelId } = this.order;
+      const why = this.#state === 'draining' ? 'is being stopped' : 'does not serve';
+      throw new PipelineError('Closed', `${modelId} ${why}.`);
+    }
+    this.#load += 1;
+    this.#options.onChange();
+    return formed;
+  }
+
+  #finish(): void {
+    this.#load -= 1;
+    if (this.#load === 0) this.#onIdle();
+    this.#options.onChange();
   }
 
   #enter(state: PipelineState, listener: Pick<ComingUp, 'onState'>): void {

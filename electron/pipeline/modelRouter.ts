@@ -2,12 +2,14 @@ import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline as streamed } from 'node:stream/promises';
 import { withoutQuantisation } from '../gguf/modelId.ts';
+import type { ServingClient } from '../wire/servingClient.ts';
+import type { DrivenPipeline } from './drivenPipeline.ts';
 import { PipelineError } from './pipelineError.ts';
 import type { PipelineHost } from './pipelineHost.ts';
 import type { PipelineReport } from './pipelineReport.ts';
 import type { PoolPipelines } from './poolPipelines.ts';
-import { remoteGenerate } from './remoteGenerate.ts';
-import type { GeneratedToken, GenerateRequest, ServedModel, ServedModels } from './servedModel.ts';
+import { remoteEmbed, remoteGenerate } from './remoteGenerate.ts';
+import type { EmbedRequest, GeneratedToken, GenerateRequest, ServedModel, ServedModels } from './servedModel.ts';
 import type { ModelText, VocabularyShelf } from './vocabularyShelf.ts';
 
 /** A pipeline of the pool, and who drives it. */
@@ -127,6 +129,7 @@ export class ModelRouter implements ServedModels {
       endTokens: vocabulary.endTokens,
       tokenize: async (text, options) => [...(await vocabulary.tokenize(text, options))],
       generate: (request, signal) => this.#generate(id, request, signal),
+      embed: (request, signal) => this.#embed(id, request, signal),
     };
   }
 
@@ -138,22 +141,45 @@ export class ModelRouter implements ServedModels {
     signal.throwIfAborted();
     const { report, driver } = this.#leastLoaded(id);
     if (driver.self) {
-      const own = this.#options.host.find(report.id);
-      if (own === undefined) throw new PipelineError('Closed', `${id} has been stopped.`);
-      yield* own.generate(request, signal);
+      yield* this.#own(id, report).generate(request, signal);
       return;
     }
-    const client = this.#options.others.clientOf(driver.id);
-    if (client === null) throw new PipelineError('StageLost', `${driver.name}, which drives ${id}, is lost.`);
-    const running = (change: number): void => {
-      this.#inFlight.set(report.id, (this.#inFlight.get(report.id) ?? 0) + change);
-    };
-    running(1);
+    const client = this.#clientOf(id, driver);
+    this.#count(report.id, 1);
     try {
       yield* remoteGenerate(client, { pipeline: report.id, driver: driver.name }, request, signal);
     } finally {
-      running(-1);
+      this.#count(report.id, -1);
     }
+  }
+
+  async #embed(id: string, request: EmbedRequest, signal: AbortSignal): Promise<Float32Array> {
+    signal.throwIfAborted();
+    const { report, driver } = this.#leastLoaded(id);
+    if (driver.self) return this.#own(id, report).embed(request, signal);
+    const client = this.#clientOf(id, driver);
+    this.#count(report.id, 1);
+    try {
+      return await remoteEmbed(client, { pipeline: report.id, driver: driver.name }, request, signal);
+    } finally {
+      this.#count(report.id, -1);
+    }
+  }
+
+  #own(id: string, report: PipelineReport): DrivenPipeline {
+    const own = this.#options.host.find(report.id);
+    if (own === undefined) throw new PipelineError('Closed', `${id} has been stopped.`);
+    return own;
+  }
+
+  #clientOf(id: string, driver: PoolPipeline['driver']): ServingClient {
+    const client = this.#options.others.clientOf(driver.id);
+    if (client === null) throw new PipelineError('StageLost', `${driver.name}, which drives ${id}, is lost.`);
+    return client;
+  }
+
+  #count(pipeline: string, change: number): void {
+    this.#inFlight.set(pipeline, (this.#inFlight.get(pipeline) ?? 0) + change);
   }
 
   /** The pipeline with the fewest requests; of equal ones this member's own, then that of the fewest hops. */

@@ -215,6 +215,11 @@ export class ModelServing implements ServedModels {
         if (pipeline !== undefined) return answers(pipeline, order, signal);
         throw new PipelineError('Closed', 'The model has been stopped.');
       },
+      embed: async ({ pipeline: id, ...request }, signal) => {
+        const pipeline = this.#host.find(id);
+        if (pipeline !== undefined) return pipeline.embed(request, signal);
+        throw new PipelineError('Closed', 'The model has been stopped.');
+      },
       vocabulary: (id, signal) => {
         const text = this.#host.find(id)?.text;
         if (text) return createReadStream(text.path, { signal });

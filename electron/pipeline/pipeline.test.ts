@@ -58,7 +58,7 @@ class EchoRing {
   answer(frame: StepFrame): void {
     for (const slot of frame.closedSlots) this.#kv.delete(slot);
     expect(frame.runs.reduce((sum, { tokens }) => sum + tokens.length, 0)).toBeLessThanOrEqual(config.chunk);
-    for (const { slot, generation, start, tokens, truncateTo, sample, drafts } of frame.runs) {
+    for (const { slot, generation, start, tokens, truncateTo, sample, drafts, embed } of frame.runs) {
       const kv = this.#kv.get(slot) ?? { generation, tokens: [] };
       expect(generation).toBeGreaterThanOrEqual(kv.generation);
       kv.generation = generation;
@@ -67,6 +67,12 @@ class EchoRing {
       expect(start).toBe(kv.tokens.length);
       kv.tokens.push(...tokens);
       this.#kv.set(slot, kv);
+      if (embed) {
+        const position = start + tokens.length;
+        const sums = [tokens, tokens.map((_, index) => start + index)];
+        const hiddenSum = sums.map((each) => each.reduce((sum, value) => sum + value, 0));
+        frame.committed.push({ slot, generation, position, tokens: [], logprobs: [], failure: undefined, hiddenSum });
+      }
       if (!sample) continue;
       const sampled: number[] = [];
       for (let sure = tokens.length - drafts; ; sure += 1) {
@@ -75,7 +81,15 @@ class EchoRing {
         if (sure === tokens.length || tokens[sure] !== token) break;
       }
       const position = start + tokens.length - drafts;
-      frame.committed.push({ slot, generation, position, tokens: sampled, logprobs: [], failure: undefined });
+      frame.committed.push({
+        slot,
+        generation,
+        position,
+        tokens: sampled,
+        logprobs: [],
+        failure: undefined,
+        hiddenSum: [],
+      });
     }
     this.pipeline.receive(frame);
   }
@@ -110,6 +124,17 @@ test('any number of requests at once get the tokens that each would get alone', 
     }),
     { numRuns: 50 },
   );
+});
+
+test('embeddings of several chunks are those of every token once, beside answers and in seats that were used', async () => {
+  const ring = new EchoRing({ queueLimit: 10 });
+  const text = Array.from({ length: 30 }, (_, index) => index + 1);
+  await collect(ring.pipeline.generate(request(text), never));
+  const embeddings = await Promise.all([1, 2, 3].map(() => ring.pipeline.embed({ tokens: text }, never)));
+  // The ring's hidden state of a token is the token and its position.
+  for (const embedding of embeddings) expect([...embedding]).toEqual([15.5, 14.5]);
+  expect(await collect(ring.pipeline.generate(request(text), never))).toEqual(expected(text, 5));
+  expect(ring.pipeline.numbers).toMatchObject({ running: 0, queued: 0 });
 });
 
 /** Right so often, and late. */

@@ -7,11 +7,13 @@ import {
 } from '../wire/generated/roomful/v1/ring.ts';
 import { generatedTokens } from './generatedTokens.ts';
 import { groupSize } from './groupSize.ts';
+import { HiddenMean } from './hiddenMean.ts';
 import { PipelineError } from './pipelineError.ts';
 import { PipelineCounter, type PipelineNumbers } from './pipelineNumbers.ts';
+import { greedySampling } from './plainSampling.ts';
 import { SeatTable } from './seatTable.ts';
 import { Sequence } from './sequence.ts';
-import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
+import type { EmbedRequest, GeneratedToken, GenerateRequest } from './servedModel.ts';
 import type { Speculation } from './speculation.ts';
 import { StepCosts } from './stepCosts.ts';
 import { type NextRun, nextStep } from './stepScheduler.ts';
@@ -119,7 +121,19 @@ export class Pipeline {
   /** See `ServedModel.generate`. */
   async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GeneratedToken, void, void> {
     signal.throwIfAborted();
-    const sequence = this.#admit(request);
+    yield* this.#tokensOf(this.#admit(request), signal);
+  }
+
+  /** See `ServedModel.embed`. */
+  async embed({ tokens, bulk = false }: EmbedRequest, signal: AbortSignal): Promise<Float32Array> {
+    signal.throwIfAborted();
+    const hidden = new HiddenMean(tokens.length);
+    const request = { promptTokens: tokens, maxTokens: 0, sampling: greedySampling, bulk };
+    for await (const _ of this.#tokensOf(this.#admit(request, hidden), signal));
+    return hidden.mean;
+  }
+
+  async *#tokensOf(sequence: Sequence, signal: AbortSignal): AsyncGenerator<GeneratedToken, void, void> {
     const abort = (): void => this.#leave(sequence, asError(signal.reason));
     signal.addEventListener('abort', abort, { once: true });
     try {
@@ -186,6 +200,10 @@ export class Pipeline {
 
   #commit({ sequence, drafts }: CarriedRun, { position, failure, ...committed }: Committed): void {
     if (sequence.hasEnded) return;
+    if (sequence.hidden !== null) {
+      if (sequence.hidden.add(position, committed.hiddenSum)) this.#leave(sequence, null);
+      return;
+    }
     const tokens = generatedTokens({ position, failure, ...committed });
     const accepted = Math.max(0, failure === undefined ? tokens.length - 1 : tokens.length);
     if (drafts > 0) {
@@ -234,7 +252,7 @@ export class Pipeline {
     });
   }
 
-  #admit(request: GenerateRequest): Sequence {
+  #admit(request: GenerateRequest, hidden: HiddenMean | null = null): Sequence {
     if (this.#failure !== null) throw this.#failure;
     if (this.#seats.freeCount === 0 && this.#waiting.length >= this.config.queueLimit) {
       throw new PipelineError(
@@ -242,7 +260,7 @@ export class Pipeline {
         `${this.#waiting.length} requests are waiting already; try again in a moment.`,
       );
     }
-    const sequence = new Sequence(this.#nextId, request);
+    const sequence = new Sequence(this.#nextId, request, hidden);
     this.#nextId += 1;
     const firstBulk = sequence.bulk ? -1 : this.#waiting.findIndex(({ bulk }) => bulk);
     this.#waiting.splice(firstBulk < 0 ? this.#waiting.length : firstBulk, 0, sequence);
@@ -299,7 +317,8 @@ export class Pipeline {
 
   #seatWaiting(): void {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      const seat = this.#seats.take(next.request.promptTokens);
+      // Every row counts for an embedding, so none may be held already.
+      const seat = this.#seats.take(next.hidden === null ? next.request.promptTokens : []);
       if (seat === null) return;
       this.#waiting.shift();
       next.seat = seat;
@@ -340,7 +359,8 @@ export class Pipeline {
     { start, count, sample }: Omit<NextRun, 'id'>,
     drafts: readonly number[],
   ): Run {
-    const tellsHow = sample && !sequence.toldHow;
+    const embed = sequence.hidden !== null;
+    const tellsHow = sample && !embed && !sequence.toldHow;
     if (tellsHow) sequence.toldHow = true;
     return {
       slot,
@@ -349,8 +369,9 @@ export class Pipeline {
       tokens: [...sequence.log.slice(start, start + count), ...drafts],
       truncateTo: sequence.truncateTo ?? undefined,
       sampling: tellsHow ? wireSampling(sequence.request.sampling, sequence.promptLength) : undefined,
-      sample,
+      sample: sample && !embed,
       drafts: drafts.length,
+      embed,
     };
   }
 

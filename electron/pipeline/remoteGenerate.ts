@@ -3,7 +3,7 @@ import type { ServingClient } from '../wire/servingClient.ts';
 import type { CheckedGenerateOrder } from '../wire/servingOrders.ts';
 import type { DrivenPipeline } from './drivenPipeline.ts';
 import { remoteError } from './remoteError.ts';
-import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
+import type { EmbedRequest, GeneratedToken, GenerateRequest } from './servedModel.ts';
 import { tokenSampling, wireSampling } from './wireSampling.ts';
 
 /** See `ServedModel.generate`, of a pipeline that another member drives. */
@@ -26,6 +26,20 @@ export async function* remoteGenerate(
       if (cachedTokens !== undefined) onSeated?.({ cachedTokens });
       yield { id, logprob, top };
     }
+  } catch (cause) {
+    throw remoteError(cause, driver);
+  }
+}
+
+/** See `ServedModel.embed`, of a pipeline that another member drives. */
+export async function remoteEmbed(
+  client: ServingClient,
+  { pipeline, driver }: { pipeline: string; driver: string },
+  { tokens, bulk = false }: EmbedRequest,
+  signal: AbortSignal,
+): Promise<Float32Array> {
+  try {
+    return await client.embed({ pipeline, tokens: [...tokens], bulk }, signal);
   } catch (cause) {
     throw remoteError(cause, driver);
   }

@@ -1,4 +1,5 @@
 import { Acceptance } from './acceptance.ts';
+import type { HiddenMean } from './hiddenMean.ts';
 import type { Seat } from './seatTable.ts';
 import type { GeneratedToken, GenerateRequest } from './servedModel.ts';
 import type { ScheduledSequence } from './stepScheduler.ts';
@@ -20,15 +21,18 @@ export class Sequence implements ScheduledSequence {
   drafts: readonly number[] = [];
   drafting = false;
   readonly acceptance = new Acceptance();
+  /** Adds up hidden states in place of generating; null where it generates. */
+  readonly hidden: HiddenMean | null;
   readonly #answer: GeneratedToken[] = [];
   #read = 0;
   #ended = false;
   #error: Error | null = null;
   #wake: (() => void) | null = null;
 
-  constructor(id: number, request: GenerateRequest) {
+  constructor(id: number, request: GenerateRequest, hidden: HiddenMean | null = null) {
     this.id = id;
     this.request = request;
+    this.hidden = hidden;
     this.log = [...request.promptTokens];
   }
 

@@ -38,6 +38,12 @@ export interface GenerateRequest {
   onSeated?: (seated: { cachedTokens: number }) => void;
 }
 
+export interface EmbedRequest {
+  tokens: readonly number[];
+  /** Nobody waits for this one alone: others go first. */
+  bulk?: boolean;
+}
+
 /** The bytes of every token of a vocabulary; control tokens are empty. */
 export interface TokenPieces {
   bytes: Uint8Array;
@@ -80,6 +86,11 @@ export interface ServedModel {
    * signal, or leaving the loop, frees its slot for others within one step. Rejects with a `PipelineError`.
    */
   generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<GeneratedToken>;
+  /**
+   * What the model makes of a text, [n_embd]: the mean over its tokens of the hidden states behind the output norm, of no
+   * particular length. Aborting frees its slot as in `generate`. Rejects with a `PipelineError`.
+   */
+  embed(request: EmbedRequest, signal: AbortSignal): Promise<Float32Array>;
 }
 
 /** The models that this member can reach. */

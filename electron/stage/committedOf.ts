@@ -2,12 +2,13 @@ import type { Committed, Run, TokenLogprobs } from '../wire/generated/roomful/v1
 import type { NativeSampledToken, NativeStepResult } from './nativeAddon.ts';
 
 /** What a step has committed, run by run; nothing of runs that were not sampled or were left out. */
-export function committedOf(runs: readonly Run[], { sampled, failures }: NativeStepResult): Committed[] {
+export function committedOf(runs: readonly Run[], { sampled, failures, hidden }: NativeStepResult): Committed[] {
   const committed: Committed[] = [];
   for (const { slot, generation, start, tokens } of runs) {
     const own = sampled.filter((token) => token.slot === slot);
     const failure = failures.find((one) => one.slot === slot)?.message;
-    if (own.length === 0 && failure === undefined) continue;
+    const hiddenSum = hidden.find((one) => one.slot === slot)?.sum;
+    if (own.length === 0 && failure === undefined && hiddenSum === undefined) continue;
     committed.push({
       slot,
       generation,
@@ -15,6 +16,7 @@ export function committedOf(runs: readonly Run[], { sampled, failures }: NativeS
       tokens: own.map(({ token }) => token),
       logprobs: own.flatMap((token) => logprobsOf(token) ?? []),
       failure,
+      hiddenSum: [...(hiddenSum ?? [])],
     });
   }
   return committed;

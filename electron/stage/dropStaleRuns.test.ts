@@ -10,6 +10,7 @@ const run = (slot: number, generation: number, tokens: number): Run => ({
   sampling: undefined,
   sample: false,
   drafts: 0,
+  embed: false,
 });
 
 test('a frame of current runs is taken as it is, without a copy', () => {

@@ -97,6 +97,11 @@ export interface NativeRun {
    * (weights of F32, F16 or Q8_0 on a CPU, most on a GPU) round them differently.
    */
   rowByRow?: boolean;
+  /**
+   * The stage that samples gives, in place of a token, the sum over the rows of this run of their hidden states behind the
+   * output norm; the other stages compute it as any run. Not together with `sampling`.
+   */
+  embed?: boolean;
 }
 
 export type ActivationFormat = 'f16' | 'f32';
@@ -130,6 +135,8 @@ export interface NativeStepResult {
   sampled: NativeSampledToken[];
   /** Slots of which no further token could be sampled, and why: a grammar that leaves none, or logits that are no numbers. */
   failures: { slot: number; message: string }[];
+  /** Of every run with `embed`: [n_embd] in f32. */
+  hidden: { slot: number; sum: Float32Array }[];
   /** Runs that were left out because the drafts before them had been rejected. */
   dropped: number;
   /** Milliseconds on the stage's thread, conversions and sampling included. */

@@ -175,6 +175,7 @@ export class StageRunner {
       sampling,
       drafts: sampling === null ? 0 : Math.min(run.drafts, tokens.length),
       rowByRow: exact && run.drafts > 0,
+      embed: run.embed,
     };
   }
 

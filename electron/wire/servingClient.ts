@@ -3,6 +3,7 @@ import { clientOptions } from './channelOptions.ts';
 import {
   type AnswerToken,
   type DriveOrder,
+  type EmbedOrder,
   ServingClient as GeneratedClient,
   type GenerateOrder,
   type PipelineNow,
@@ -11,6 +12,7 @@ import {
   type StopOrder,
 } from './generated/roomful/v1/serving.ts';
 import { type Peer, PeerCalls } from './peerCalls.ts';
+import { CallRefused } from './wireError.ts';
 
 const FIND_TIMEOUT_MS = 5000;
 /** Beyond the time that requests get to end. */
@@ -60,6 +62,13 @@ export class ServingClient {
     for await (const { tokens } of this.#stream('Generating', () => this.#client.generate(order), signal)) {
       yield* tokens;
     }
+  }
+
+  async embed(order: EmbedOrder, signal: AbortSignal): Promise<Float32Array> {
+    for await (const { values } of this.#stream('Embedding', () => this.#client.embed(order), signal)) {
+      return Float32Array.from(values);
+    }
+    throw new CallRefused('Failed', 'The member that drives the model gave no embedding.');
   }
 
   async *vocabulary(pipeline: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { epochSchema } from './epoch.ts';
-import type { DriveOrder, GenerateOrder, ServeOrder, StopOrder } from './generated/roomful/v1/serving.ts';
+import type { DriveOrder, EmbedOrder, GenerateOrder, ServeOrder, StopOrder } from './generated/roomful/v1/serving.ts';
 import { CallRefused } from './wireError.ts';
 
 const count = z.number().int().positive();
@@ -65,17 +65,21 @@ const generateSchema = z.object({
   bulk: z.boolean(),
 });
 
+const embedSchema = z.object({ pipeline: text, tokens: z.array(index).min(1), bulk: z.boolean() });
+
 /** Orders whose fields have been checked. */
 export type CheckedServeOrder = z.infer<typeof serveSchema>;
 export type CheckedDriveOrder = z.infer<typeof driveSchema>;
 export type CheckedStopOrder = z.infer<typeof stopSchema>;
 export type CheckedGenerateOrder = z.infer<typeof generateSchema>;
+export type CheckedEmbedOrder = z.infer<typeof embedSchema>;
 
 /** Each throws CallRefused('BadRequest') that names the first field that is wrong. */
 export const parseServeOrder = (order: ServeOrder): CheckedServeOrder => parse(serveSchema, order);
 export const parseDriveOrder = (order: DriveOrder): CheckedDriveOrder => parse(driveSchema, order);
 export const parseStopOrder = (order: StopOrder): CheckedStopOrder => parse(stopSchema, order);
 export const parseGenerateOrder = (order: GenerateOrder): CheckedGenerateOrder => parse(generateSchema, order);
+export const parseEmbedOrder = (order: EmbedOrder): CheckedEmbedOrder => parse(embedSchema, order);
 
 function parse<T>(schema: z.ZodType<T>, order: unknown): T {
   const parsed = schema.safeParse(order);

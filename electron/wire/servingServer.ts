@@ -12,10 +12,12 @@ import { peerOf } from './peerOf.ts';
 import { refusalOf } from './refusal.ts';
 import {
   type CheckedDriveOrder,
+  type CheckedEmbedOrder,
   type CheckedGenerateOrder,
   type CheckedServeOrder,
   type CheckedStopOrder,
   parseDriveOrder,
+  parseEmbedOrder,
   parseGenerateOrder,
   parseServeOrder,
   parseStopOrder,
@@ -40,6 +42,7 @@ export interface ServingHandlers {
   /** Calls `listener` after every change of `pipelines`, until the function that it returns is called. */
   onPipelines(listener: () => void): () => void;
   generate(order: CheckedGenerateOrder, signal: AbortSignal): AsyncIterable<AnswerToken>;
+  embed(order: CheckedEmbedOrder, signal: AbortSignal): Promise<Float32Array>;
   vocabulary(pipeline: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Content id; null where there is no such model. */
   findModel(model: string): Promise<string | null>;
@@ -70,6 +73,11 @@ export class ServingServer {
           for await (const token of this.#ready.generate(parseGenerateOrder(call.request), signal)) {
             await send(call, { tokens: [token] }, signal);
           }
+        }),
+      embed: (call) =>
+        answer(call, async (signal) => {
+          const values = await this.#ready.embed(parseEmbedOrder(call.request), signal);
+          await send(call, { values: [...values] }, signal);
         }),
       vocabulary: (call) =>
         answer(call, async (signal) => {

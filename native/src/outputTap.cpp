@@ -1,37 +1,41 @@
 #include "outputTap.h"
 
+#include <utility>
+
 namespace roomful {
 
-OutputTap::OutputTap(const LlamaApi& api, int32_t layers, int32_t columns)
-    : api_(api), name_("l_out-" + std::to_string(layers - 1)), columns_(columns) {}
+OutputTap::OutputTap(const LlamaApi& api, std::string name, int32_t columns)
+    : api_(api), name_(std::move(name)), columns_(columns) {}
 
 void OutputTap::begin(std::span<std::byte> destination) {
   destination_ = destination;
+  open_ = true;
   written_ = 0;
   problem_ = nullptr;
 }
 
 Outcome<size_t> OutputTap::end() {
   destination_ = {};
+  open_ = false;
   if (problem_) return Failure{FailureCode::DecodeFailed, problem_};
   return written_;
 }
 
 bool OutputTap::onTensor(ggml_tensor* tensor, bool ask, void* self) {
   auto& tap = *static_cast<OutputTap*>(self);
-  if (tap.name_ != tensor->name) return false;
+  if (!tap.open_ || tap.name_ != tensor->name) return false;
   if (!ask) tap.take(tensor);
   return ask;
 }
 
 void OutputTap::take(const ggml_tensor* tensor) {
   if (tensor->type != GGML_TYPE_F32 || tensor->ne[0] != columns_ || !api_.ggml_is_contiguous(tensor)) {
-    problem_ = "the last layer's output has an unexpected type or shape";
+    problem_ = "what the graph gave has an unexpected type or shape";
     return;
   }
   const size_t bytes = api_.ggml_nbytes(tensor);
   if (bytes > destination_.size() - written_) {
-    problem_ = "the last layer gave more rows than the step has tokens";
+    problem_ = "the graph gave more rows than the step has tokens";
     return;
   }
   api_.ggml_backend_tensor_get(tensor, destination_.data() + written_, 0, bytes);

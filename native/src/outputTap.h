@@ -9,13 +9,13 @@
 namespace roomful {
 
 /**
- * Takes the output of a stage's last layer out of llama.cpp's graph (ENGINE.md section 3): the scheduler asks it for
- * every tensor, it answers yes to `l_out-<layers - 1>` alone, copies that as f32 to where the step wants it, and stops
- * the rest of the graph (norm and head). Called once per micro-batch of llama.cpp, in order.
+ * Takes one tensor out of llama.cpp's graph (ENGINE.md section 3): the scheduler asks it for every tensor, between begin()
+ * and end() it answers yes to that of its name alone, copies it as f32 to where it is wanted, and stops the rest of the
+ * graph. Called once per micro-batch of llama.cpp, in order.
  */
 class OutputTap {
  public:
-  OutputTap(const LlamaApi& api, int32_t layers, int32_t columns);
+  OutputTap(const LlamaApi& api, std::string name, int32_t columns);
 
   /** From here on rows go to `destination`. */
   void begin(std::span<std::byte> destination);
@@ -32,6 +32,7 @@ class OutputTap {
   const std::string name_;
   const int64_t columns_;
   std::span<std::byte> destination_;
+  bool open_ = false;
   size_t written_ = 0;
   const char* problem_ = nullptr;
 };

@@ -94,7 +94,8 @@ Stage::Stage(Key, const LlamaApi& api, const StageOptions& options, ModelPointer
       embeddingLength_(api.llama_model_n_embd(model_.get())),
       vocabularySize_(api.llama_vocab_n_tokens(vocabulary_)),
       hasRecurrentState_(api.llama_model_is_recurrent(model_.get()) || api.llama_model_is_hybrid(model_.get())),
-      tap_(api, options.layers, embeddingLength_),
+      tap_(api, samplesTokens(options.role) ? "result_norm" : "l_out-" + std::to_string(options.layers - 1),
+           embeddingLength_),
       threadpool_(nullptr, FreeThreadpool{nullptr}),
       context_(nullptr, FreeContext{&api}) {}
 
@@ -165,10 +166,8 @@ Status Stage::openContext() {
   params.no_perf = true;
   params.abort_callback = shouldAbort;
   params.abort_callback_data = this;
-  if (!head) {
-    params.cb_eval = OutputTap::onTensor;
-    params.cb_eval_user_data = &tap_;
-  }
+  params.cb_eval = OutputTap::onTensor;
+  params.cb_eval_user_data = &tap_;
   context_.reset(api_.llama_init_from_model(model_.get(), params));
   if (!context_) {
     return Failure{FailureCode::LoadFailed, "'" + options_.path + "' was loaded, but cannot be run"};
@@ -277,9 +276,15 @@ Status Stage::decodeRuns(const Step& step, StepResult& result) {
       left = left.subspan(1);
       continue;
     }
+    if (const Run& run = left.front(); run.embed && samples) {
+      if (Status embedded = embed(step, run, row, result); !embedded.ok()) return embedded;
+      row += run.tokens.size();
+      left = left.subspan(1);
+      continue;
+    }
     size_t together = runsTogether(left);
     for (size_t i = 1; i < together; i++) {
-      if (isStale(left[i])) together = i;
+      if (isStale(left[i]) || left[i].embed) together = i;
     }
     const std::span<const Run> runs = left.first(together);
     left = left.subspan(together);
@@ -388,6 +393,36 @@ Status Stage::decodeRowByRow(const Step& step, const Run& run, size_t firstRow, 
     slot.next.reset();
     if (isSampled && !sampleRow(slot, run, at + 1, 0, result)) break;
   }
+  return Nothing{};
+}
+
+/** Adds up what comes out of the output norm, as many rows at once as the stage was given room for; the head is left out. */
+Status Stage::embed(const Step& step, const Run& run, size_t firstRow, StepResult& result) {
+  const auto columns = static_cast<size_t>(embeddingLength_);
+  std::vector<double> sum(columns);
+  std::vector<float> rows;
+  for (size_t at = 0; at < run.tokens.size();) {
+    const size_t count = std::min(outputLimit_, run.tokens.size() - at);
+    const auto first = run.tokens.begin() + static_cast<std::ptrdiff_t>(at);
+    const Run part{run.slot, run.start + static_cast<int32_t>(at), {first, first + static_cast<std::ptrdiff_t>(count)}, {}, {}};
+    batch_->fill({&part, 1}, true);
+    if (Status prepared = prepareInput(step, firstRow + at); !prepared.ok()) return prepared;
+    rows.assign(count * columns, 0);
+    tap_.begin(std::as_writable_bytes(std::span(rows)));
+    const Status computed = compute();
+    const Outcome<size_t> written = tap_.end();
+    if (!computed.ok()) return computed;
+    if (!written.ok()) return written.failure();
+    if (written.value() != rows.size() * sizeof(float)) {
+      return Failure{FailureCode::DecodeFailed, "llama.cpp names no output norm of this architecture; it gives no embeddings"};
+    }
+    for (size_t i = 0; i < rows.size(); i++) sum[i % columns] += rows[i];
+    at += count;
+  }
+  SlotState& slot = slots_[static_cast<size_t>(run.slot)];
+  slot.next.reset();
+  slot.tokens.insert(slot.tokens.end(), run.tokens.begin(), run.tokens.end());
+  result.hidden.push_back({run.slot, {sum.begin(), sum.end()}});
   return Nothing{};
 }
 

@@ -88,6 +88,7 @@ class Stage {
   Status giveOutput(const Step& step, StepResult& result);
   Status sample(std::span<const Run> runs, StepResult& result);
   Status decodeRowByRow(const Step& step, const Run& run, size_t firstRow, StepResult& result);
+  Status embed(const Step& step, const Run& run, size_t firstRow, StepResult& result);
   bool sampleRow(SlotState& slot, const Run& run, size_t at, size_t row, StepResult& result);
   Status sampleRun(const Run& run, size_t firstRow, StepResult& result);
   Outcome<SampledToken> sampleNext(SlotState& slot, const Run& run, size_t row);
@@ -109,6 +110,7 @@ class Stage {
   size_t batchLimit_ = 0;
   size_t outputLimit_ = 0;
   std::optional<EmbeddingLookup> embedding_;
+  /** On the output of the last layer, and where this stage samples on that of the norm before the head. */
   OutputTap tap_;
   // Declared before the context, which uses it until it is freed.
   std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;

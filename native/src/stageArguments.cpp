@@ -86,6 +86,8 @@ Run readRun(ArgumentReader& reader, const StepLimits& limits) {
     run.drafts = static_cast<size_t>(reader.integer("drafts", 0, static_cast<int64_t>(run.tokens.size())));
   }
   if (!reader.isNull("rowByRow")) run.rowByRow = reader.boolean("rowByRow");
+  if (!reader.isNull("embed")) run.embed = reader.boolean("embed");
+  if (run.embed && run.sampling) reader.reject("asks for a token and for an embedding");
   if (run.drafts > 0 && !run.sampling) reader.reject("has drafts, but asks for no token to check them with");
   return run;
 }

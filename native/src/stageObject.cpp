@@ -1,5 +1,6 @@
 #include "stageObject.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 
@@ -57,6 +58,17 @@ Outcome<Napi::Value> resultObject(Napi::Env env, const StepResult& result) {
     failures.Set(i, entry);
   }
   object.Set("failures", failures);
+  Napi::Array hidden = Napi::Array::New(env, result.hidden.size());
+  for (uint32_t i = 0; i < result.hidden.size(); i++) {
+    const std::vector<float>& values = result.hidden[i].values;
+    Napi::Object entry = Napi::Object::New(env);
+    entry.Set("slot", result.hidden[i].slot);
+    Napi::Float32Array sum = Napi::Float32Array::New(env, values.size());
+    std::copy(values.begin(), values.end(), sum.Data());
+    entry.Set("sum", sum);
+    hidden.Set(i, entry);
+  }
+  object.Set("hidden", hidden);
   object.Set("dropped", static_cast<double>(result.dropped));
   object.Set("computeMs", result.computeMs);
   return Napi::Value(object);

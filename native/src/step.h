@@ -56,6 +56,8 @@ struct Run {
   size_t drafts = 0;
   /** Computes every row by itself. */
   bool rowByRow = false;
+  /** Asks for the sum of what the model makes of the tokens, in place of a token. */
+  bool embed = false;
 
   /** Whether even the first token is a draft, and so depends on what was sampled before. */
   bool continuesDrafts() const { return !tokens.empty() && drafts == tokens.size(); }
@@ -92,11 +94,18 @@ struct SamplingFailure {
   std::string message;
 };
 
+/** The sum over the rows of one run of their hidden states behind the output norm. */
+struct HiddenSum {
+  int32_t slot;
+  std::vector<float> values;
+};
+
 struct StepResult {
   std::optional<ActivationFormat> format;
   size_t byteLength = 0;
   std::vector<SampledToken> sampled;
   std::vector<SamplingFailure> failures;
+  std::vector<HiddenSum> hidden;
   /** Runs that were left out because the drafts before them were rejected. */
   size_t dropped = 0;
   double computeMs = 0;

@@ -27,6 +27,7 @@ const expectation = z.strictObject({
   choices: z.number().optional(),
   distinct_choices: z.literal(true).optional(),
   no_slash_in: z.string().optional(),
+  embeddings: z.number().optional(),
 });
 const corpus = z.object({
   cases: z.array(
@@ -58,7 +59,6 @@ export const notYetInScope: Record<string, { feature: string; status: number; pa
   'required-tool': { feature: 'tools and tool_choice', status: 400, param: 'tool_choice' },
   // Two come, but at temperature 1 the demo model is so sure that both say the same.
   'n-two': { feature: 'choices that differ from a model that is this sure', status: 200, param: null },
-  'embeddings-base64': { feature: '/v1/embeddings', status: 404, param: null },
 };
 
 /** The cases that a gateway answers as listed now. */
@@ -135,6 +135,14 @@ export async function expectCase(target: CaseTarget, one: OpenAiCase): Promise<v
   if (wanted.choices !== undefined) expect(at(body, 'choices')).toHaveLength(wanted.choices);
   if (wanted.distinct_choices) expect(new Set(all).size).toBe(all.length);
   if (wanted.no_slash_in !== undefined) expect(at(body, wanted.no_slash_in)).not.toContain('/');
+  if (wanted.embeddings !== undefined) {
+    expect(at(body, 'data')).toHaveLength(wanted.embeddings);
+    for (let index = 0; index < wanted.embeddings; index += 1) {
+      const bytes = Buffer.from(String(at(body, `data.${index}.embedding`)), 'base64');
+      expect(bytes.length).toBeGreaterThan(0);
+      expect(bytes.length % Float32Array.BYTES_PER_ELEMENT).toBe(0);
+    }
+  }
   if (wanted.twice_equal) {
     const again: unknown = JSON.parse((await sendCase(target, one)).text);
     expect(at(again, 'choices.0.message')).toEqual(at(body, 'choices.0.message'));

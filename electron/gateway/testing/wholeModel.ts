@@ -2,7 +2,7 @@ import { openModel } from '../../gguf/openModel.ts';
 import { Pipeline } from '../../pipeline/pipeline.ts';
 import { PipelineError } from '../../pipeline/pipelineError.ts';
 import { refuseBadGrammar } from '../../pipeline/refuseBadGrammar.ts';
-import type { GenerateRequest, ServedModel, ServedModels } from '../../pipeline/servedModel.ts';
+import type { EmbedRequest, GenerateRequest, ServedModel, ServedModels } from '../../pipeline/servedModel.ts';
 import { loadAddon } from '../../stage/loadAddon.ts';
 import { StageRunner } from '../../stage/stageRunner.ts';
 import type { StepFrame } from '../../wire/generated/roomful/v1/ring.ts';
@@ -53,6 +53,15 @@ export async function wholeModel(
     }
   }
 
+  async function embed(request: EmbedRequest, signal: AbortSignal): Promise<Float32Array> {
+    running += 1;
+    try {
+      return await pipeline.embed(request, signal);
+    } finally {
+      running -= 1;
+    }
+  }
+
   return {
     id,
     createdAt: 1_700_000_000,
@@ -64,6 +73,7 @@ export async function wholeModel(
     endTokens,
     tokenize: async (text, special) => [...vocabulary.tokenize(text, special)],
     generate,
+    embed,
     running: () => running,
     async dispose() {
       pipeline.fail(new PipelineError('Closed', 'The test is over.'));
