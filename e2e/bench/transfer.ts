@@ -40,7 +40,7 @@ export async function transfer(): Promise<BenchReport> {
     const measured: Record<'bare' | 'slice' | 'unrecorded', Measured[]> = { bare: [], slice: [], unrecorded: [] };
     for (let round = 0; round < ROUNDS; round += 1) {
       measured.bare.push(await measure(recorded, () => bare(recorded.bare, near.tls, bytes)));
-      const fetch = (holder: HolderProcess) => async (): Promise<{ ms: number; flushedMs: number; rss: number }> => {
+      const fetch = (holder: HolderProcess) => async (): Promise<Received> => {
         const folder = join(home, 'slices');
         const order = { tls: near.tls, folder, model: modelFingerprint(model), startLayer: 0, endLayer: STAGE_LAYERS };
         const got = await receive({ ...order, holders: [{ member: far.id, addresses: [holder.address] }] });
@@ -66,12 +66,13 @@ export async function transfer(): Promise<BenchReport> {
         flushed: Math.round(speed(median(all.map(({ flushedMs }) => flushedMs)))),
         holderMb: Math.round(Math.max(...all.map(({ holderRss }) => holderRss)) / 1e6),
         receiverMb: Math.round(Math.max(...all.map(({ rss }) => rss)) / 1e6),
+        cpuMsPerMb: (median(all.map(({ cpuMs, holderCpuMs }) => cpuMs + holderCpuMs)) / (bytes / 1e6)).toFixed(2),
         p99DelayMs: median(all.map(({ p99Ms }) => p99Ms)).toFixed(1),
       };
     };
     return {
       title: `transfer: ${Math.round(bytes / 1e6)} MB from a holder to a receiver on loopback, mutual TLS 1.3, medians of ${ROUNDS}`,
-      columns: ['what', 'mbPerSecond', 'ofBare', 'flushed', 'holderMb', 'receiverMb', 'p99DelayMs'],
+      columns: ['what', 'mbPerSecond', 'ofBare', 'flushed', 'holderMb', 'receiverMb', 'cpuMsPerMb', 'p99DelayMs'],
       rows: [
         row('TLS socket, memory to nowhere', measured.bare),
         row('slice, disk to checked file', measured.slice),
@@ -93,18 +94,20 @@ interface Measured {
   /** Until it was checked and on the disk. */
   flushedMs: number;
   rss: number;
+  /** Of the processor, at either end. */
+  cpuMs: number;
+  holderCpuMs: number;
   holderRss: number;
   p99Ms: number;
 }
 
-async function measure(
-  holder: HolderProcess,
-  run: () => Promise<Pick<Measured, 'ms' | 'flushedMs' | 'rss'>>,
-): Promise<Measured> {
+type Received = Pick<Measured, 'ms' | 'flushedMs' | 'rss' | 'cpuMs'>;
+
+async function measure(holder: HolderProcess, run: () => Promise<Received>): Promise<Measured> {
   await holder.reset();
   const ran = await run();
-  const { p99Ms, rss } = await holder.report();
-  return { ...ran, p99Ms, holderRss: rss };
+  const { p99Ms, rss, cpuMs } = await holder.report();
+  return { ...ran, p99Ms, holderRss: rss, holderCpuMs: cpuMs };
 }
 
 function bytesOf(model: ModelSource): number {
@@ -115,11 +118,8 @@ function bytesOf(model: ModelSource): number {
   return bytes;
 }
 
-async function bare(
-  port: number,
-  tls: TlsMaterial,
-  bytes: number,
-): Promise<{ ms: number; flushedMs: number; rss: number }> {
+async function bare(port: number, tls: TlsMaterial, bytes: number): Promise<Received> {
+  const spent = process.cpuUsage();
   const startedAt = performance.now();
   let got = 0;
   const socket = connect({
@@ -135,16 +135,17 @@ async function bare(
   await once(socket, 'end');
   if (got !== bytes) throw new Error(`${got} bytes came of ${bytes}`);
   const ms = performance.now() - startedAt;
-  return { ms, flushedMs: ms, rss: process.memoryUsage.rss() };
+  const { user, system } = process.cpuUsage(spent);
+  return { ms, flushedMs: ms, rss: process.memoryUsage.rss(), cpuMs: (user + system) / 1000 };
 }
 
-function receive(order: Parameters<typeof startReceiver>[0]): Promise<{ ms: number; flushedMs: number; rss: number }> {
+function receive(order: Parameters<typeof startReceiver>[0]): Promise<Received> {
   return new Promise((resolve, reject) => {
     const onNews = (news: ReceiverNews): void => {
       if (news.kind === 'failed') reject(new Error(news.message));
       if (news.kind !== 'done') return;
       child.kill();
-      resolve({ ms: news.fetchedMs, flushedMs: news.ms, rss: news.rss });
+      resolve({ ms: news.fetchedMs, flushedMs: news.ms, rss: news.rss, cpuMs: news.cpuMs });
     };
     const child = startReceiver(order, onNews);
   });

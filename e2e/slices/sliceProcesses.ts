@@ -22,7 +22,11 @@ export interface HolderOrder {
 }
 
 const startedSchema = z.object({ address: z.string(), bare: z.int() });
-const reportSchema = z.object({ p99Ms: z.number(), rss: z.number() });
+const reportSchema = z.object({
+  p99Ms: z.number(),
+  rss: z.number(),
+  /** Of the processor, since the last `reset`. */ cpuMs: z.number(),
+});
 
 /** A holder in a process of its own. */
 export class HolderProcess {
@@ -75,6 +79,8 @@ const newsSchema = z.discriminatedUnion('kind', [
     ms: z.number(),
     fetchedMs: z.number(),
     rss: z.number(),
+    /** Of the processor, its own alone. */
+    cpuMs: z.number(),
   }),
   z.object({ kind: z.literal('failed'), message: z.string() }),
 ]);

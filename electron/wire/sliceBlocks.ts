@@ -47,13 +47,13 @@ export class BlockReader {
     return this.#waiting.length > 0;
   }
 
-  /** Throws BrokenBlocks. */
+  /** `piece` may be changed once this has returned; null goes on with what waits. Throws BrokenBlocks. */
   take(piece: Buffer | null, takeBuffer: () => Buffer | null, onBlock: (block: Block) => void): void {
-    if (piece !== null) this.#waiting.push(piece);
+    if (piece !== null) this.#waiting.push(this.isFull ? Buffer.from(piece) : piece);
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       const rest = this.#takePiece(next, takeBuffer, onBlock);
       if (rest !== null) {
-        this.#waiting.unshift(rest);
+        this.#waiting.unshift(next === piece ? Buffer.from(rest) : rest);
         return;
       }
     }

@@ -1,4 +1,5 @@
-import { connect, type TLSSocket } from 'node:tls';
+import type { OnReadOpts } from 'node:net';
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { ReadSlices, type SliceRange, SliceRefusal } from './generated/roomful/v1/slices.ts';
 import { memberIdOfCertificate } from './memberId.ts';
 import type { Peer } from './peerCalls.ts';
@@ -19,6 +20,13 @@ const CONNECT_TIMEOUT_MS = 5000;
 const SILENCE_MS = 15_000;
 /** Blocks that may have come and not been used; beyond that the connection is read no further. */
 const BLOCKS_AHEAD = 3;
+/** Read at once; TLS gives 16 KiB. */
+const READ_BYTES = 64 * 1024;
+
+/** Whoever takes what comes; the bytes are good until it returns. */
+interface Taker {
+  take(piece: Buffer): void;
+}
 
 /** A connection to a holder for the bytes of models; requests follow each other on it. */
 export class SliceStream {
@@ -33,11 +41,11 @@ export class SliceStream {
   #lost: WireError | null = null;
   #isReading = false;
 
-  private constructor(peer: Peer, socket: TLSSocket) {
+  private constructor(peer: Peer, socket: TLSSocket, taker: Taker) {
     this.member = peer.member;
     this.#address = peer.address;
     this.#socket = socket;
-    socket.on('data', (piece: Buffer) => this.#take(piece));
+    taker.take = (piece) => this.#take(piece);
     const lose = (why: string): void =>
       this.#lose(new LinkLost(`Reading slices: the connection to ${this.#address} broke (${why}).`));
     socket.on('error', (cause) => lose(cause.message));
@@ -50,9 +58,12 @@ export class SliceStream {
     const { address, member, tls } = peer;
     const colon = address.lastIndexOf(':');
     const host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
+    const taker: Taker = { take: () => {} };
+    const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(new CallCancelled('Reading slices was cancelled.'));
-      const socket = connect({
+      // The types of TLS leave `onread` out.
+      const options: ConnectionOptions & { onread: OnReadOpts } = {
         host,
         port: Number(address.slice(colon + 1)),
         ca: tls.ca,
@@ -63,7 +74,16 @@ export class SliceStream {
         servername: 'roomful',
         // Members are known by id, see below, never by host name.
         checkServerIdentity: () => undefined,
-      });
+        // Past the socket's own queue, which would make a buffer and an event of every 16 KiB.
+        onread: {
+          buffer,
+          callback: (bytes) => {
+            taker.take(buffer.subarray(0, bytes));
+            return true;
+          },
+        },
+      };
+      const socket = connect(options);
       const settle = (error: WireError | null): void => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', cancel);
@@ -71,7 +91,7 @@ export class SliceStream {
         socket.off('close', closed);
         if (error === null) {
           socket.setNoDelay(true);
-          resolve(new SliceStream(peer, socket));
+          resolve(new SliceStream(peer, socket, taker));
         } else {
           socket.on('error', () => {});
           socket.destroy();

@@ -55,7 +55,10 @@ export class SliceStreams {
     }
     const blocks = new BlockReader(MOST_REQUEST_BYTES);
     let isAnswering = false;
-    const takeBuffer = (): Buffer | null => (isAnswering ? null : Buffer.allocUnsafe(MOST_REQUEST_BYTES));
+    // Used again for every request and answer: fresh ones would keep the collector busy.
+    const question = Buffer.allocUnsafeSlow(MOST_REQUEST_BYTES);
+    const answers = [newBuffer(), newBuffer()] as const;
+    const takeBuffer = (): Buffer | null => (isAnswering ? null : question);
     /** Requests are answered one after the other; who asks ahead is read no further. */
     const take = (piece: Buffer | null): void => {
       try {
@@ -68,7 +71,7 @@ export class SliceStreams {
     };
     const onBlock = ({ bytes }: Block): void => {
       isAnswering = true;
-      this.#answer(member, socket, bytes, gone.signal).then(() => {
+      this.#answer(member, socket, bytes, { answers, signal: gone.signal }).then(() => {
         isAnswering = false;
         take(null);
       }, refuse);
@@ -81,7 +84,13 @@ export class SliceStreams {
     for (const sockets of this.#byPeer.values()) for (const socket of sockets) socket.destroy();
   }
 
-  async #answer(member: string, socket: TLSSocket, request: Uint8Array, signal: AbortSignal): Promise<void> {
+  /** Of `answers` one is read into while the other leaves. */
+  async #answer(
+    member: string,
+    socket: TLSSocket,
+    request: Uint8Array,
+    { answers, signal }: { answers: readonly [Buffer, Buffer]; signal: AbortSignal },
+  ): Promise<void> {
     if (signal.aborted) return;
     const { source, gate, admits } = this.#options;
     if (!admits(member)) throw new CallRefused('NotAdmitted', 'This member is not in the pool, or no longer.');
@@ -89,12 +98,12 @@ export class SliceStreams {
     const reader = await source.open(model);
     try {
       for (const part of ranges) reader.check(part);
-      // Two buffers, used again and again: one is read into while the other leaves. Fresh ones would keep the collector busy.
-      const buffers = [newBuffer(), newBuffer()];
+      let turn: 0 | 1 = 0;
       let sent = Promise.resolve();
       for (const part of ranges) {
         for (let done = 0; done < part.bytes; ) {
-          const buffer = buffers.reverse()[0] ?? newBuffer();
+          const buffer = answers[turn];
+          turn = turn === 0 ? 1 : 0;
           const size = Math.min(MOST_BLOCK_BYTES, gate.mostBytes, part.bytes - done);
           const block = buffer.subarray(0, BLOCK_START_BYTES + size);
           const end = await gate.begin(size, signal);

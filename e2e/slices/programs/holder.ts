@@ -34,6 +34,7 @@ type StartOrder = Extract<z.infer<typeof orderSchema>, { kind: 'start' }>;
 const CHUNK_BYTES = 256 * 1024;
 const delay = monitorEventLoopDelay({ resolution: 1 });
 let highestRss = 0;
+let spent = process.cpuUsage();
 setInterval(() => {
   highestRss = Math.max(highestRss, process.memoryUsage.rss());
 }, 100).unref();
@@ -91,9 +92,11 @@ process.on('message', (message) => {
     delay.reset();
     delay.enable();
     highestRss = process.memoryUsage.rss();
+    spent = process.cpuUsage();
     answer(null);
   } else {
-    answer({ p99Ms: delay.percentile(99) / 1e6, rss: highestRss });
+    const { user, system } = process.cpuUsage(spent);
+    answer({ p99Ms: delay.percentile(99) / 1e6, rss: highestRss, cpuMs: (user + system) / 1000 });
   }
 });
 process.on('disconnect', () => process.exit(0));

@@ -38,6 +38,7 @@ process.once('message', (message) => {
       onProblem: (problem) => tell({ kind: 'problem', message: problem.message }),
     });
     let told = Number.NEGATIVE_INFINITY;
+    const spent = process.cpuUsage();
     const startedAt = performance.now();
     let fetchedAt = startedAt;
     const lease = await store.provide(request, {
@@ -50,7 +51,9 @@ process.once('message', (message) => {
       },
     });
     const ms = performance.now() - startedAt;
-    tell({ kind: 'done', path: lease.file.path, ms, fetchedMs: fetchedAt - startedAt, rss: highestRss });
+    const { user, system } = process.cpuUsage(spent);
+    const cpuMs = (user + system) / 1000;
+    tell({ kind: 'done', path: lease.file.path, ms, fetchedMs: fetchedAt - startedAt, rss: highestRss, cpuMs });
   };
   run().catch((error: unknown) =>
     tell({ kind: 'failed', message: error instanceof Error ? error.message : String(error) }),

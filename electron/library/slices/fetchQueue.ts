@@ -8,7 +8,7 @@ export interface FetchPiece {
 }
 
 /** Bytes asked for at once: long enough that a round trip does not show, short enough that holders share the work. */
-const BATCH_BYTES = 8 << 20;
+const BATCH_BYTES = 16 << 20;
 const BATCH_PIECES = 512;
 
 /** What is still to be fetched, in the order of the file, cut into batches; tensors are kept from holders that damaged them. */
