@@ -69,7 +69,7 @@ describe.skipIf(!hasChromium)('the window', () => {
     reason: null,
     driver: { id: 'm', name: 'desk' },
     contextLength: 4096,
-    placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 5_700_000 }],
+    placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 5_700_000, kvBytes: 700_000 }],
     hops: 0,
     lastTokensPerSecond: null,
     figures: null,
@@ -145,6 +145,60 @@ describe.skipIf(!hasChromium)('the window', () => {
     await page.getByText('layers 0–11').waitFor();
     state.update((now) => ({ ...now, pipelines: [] }));
     await page.getByText('No model is serving yet').waitFor();
+  });
+
+  test('shows what was measured beside what was predicted', async () => {
+    await openWindow();
+    const stage = { member: 'desk', predictedMs: 1.1, measuredMs: 1.32, queueMs: 0.4 };
+    const split = {
+      ...pipeline(),
+      placement: [
+        { member: 'desk', startLayer: 0, endLayer: 8, bytes: 3_800_000, kvBytes: 400_000 },
+        { member: 'lap', startLayer: 8, endLayer: 12, bytes: 1_900_000, kvBytes: 300_000 },
+      ],
+      hops: 1,
+      lastTokensPerSecond: 48.2,
+    };
+    const figures = (queue: number) => ({
+      stages: [stage, { member: 'lap', predictedMs: 0.9, measuredMs: null, queueMs: 0 }],
+      hops: [{ from: 'desk', to: 'lap', predictedMs: 0.5, measuredMs: 0.42, bytes: 2_000_000 }],
+      entry: { predictedMs: 0, measuredMs: null },
+      exit: { predictedMs: 0.5, measuredMs: 0.4 },
+      stepMs: 3,
+      networkMs: 1,
+      running: 4,
+      queue,
+      acceptance: 0.75,
+      tokensIn: 10,
+      tokensCached: 0,
+      tokensOut: 20,
+      predictedTokensPerSecond: { one: 52.5, many: 130 },
+      tokensPerSecond: 40 + queue,
+    });
+    const placement = page.getByRole('region', { name: /^Placement of/ });
+    for (const queue of [0, 2, 3]) {
+      state.update((now) => ({ ...now, pipelines: [{ ...split, figures: figures(queue) }] }));
+      await placement.locator('.facts div').filter({ hasText: 'Waiting' }).getByText(String(queue)).waitFor();
+    }
+    await placement.getByText('1.3 ms (1.1 ms predicted) a token · 0.40 ms waiting for its turn').waitFor();
+    await placement.getByText('0.90 ms predicted a token').waitFor();
+    await placement.getByText('hop 1 · 0.42 ms (0.50 ms predicted) · 2.0 MB sent').waitFor();
+    const facts = Object.fromEntries(
+      await placement
+        .locator('.facts div')
+        .evaluateAll((all) =>
+          all.map((each) => [each.querySelector('dt')?.textContent, each.querySelector('dd')?.textContent]),
+        ),
+    );
+    expect(facts).toMatchObject({
+      'Tokens / s': '48.2',
+      Predicted: '52.5',
+      Running: '4',
+      Waiting: '3',
+      'Drafts accepted': '75 %',
+    });
+    await page.getByRole('img', { name: 'Queue lately, now 3' }).waitFor();
+    await page.screenshot({ path: `${SCREENSHOTS}/measured.png` });
   });
 
   test('Stop ends an answer in the middle, also for the model', async () => {

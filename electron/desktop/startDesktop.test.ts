@@ -21,8 +21,8 @@ const serving: MemberState = {
       driver: { id: 'm', name: 'desk' },
       contextLength: 4096,
       placement: [
-        { member: 'desk', startLayer: 0, endLayer: 2, bytes: 2 },
-        { member: 'attic', startLayer: 2, endLayer: 3, bytes: 1 },
+        { member: 'desk', startLayer: 0, endLayer: 2, bytes: 2, kvBytes: 0 },
+        { member: 'attic', startLayer: 2, endLayer: 3, bytes: 1, kvBytes: 0 },
       ],
       hops: 1,
       lastTokensPerSecond: null,

@@ -32,11 +32,12 @@ export function servingPipelines(models: Pick<ModelServing, 'pipelines'>): Servi
     reason: report.failure?.message ?? null,
     driver: { id: driver.id, name: driver.name },
     contextLength: report.contextLength,
-    placement: report.stages.map(({ name: member, startLayer, endLayer, bytes }) => ({
+    placement: report.stages.map(({ name: member, startLayer, endLayer, bytes, kvBytes }) => ({
       member,
       startLayer,
       endLayer,
       bytes,
+      kvBytes,
     })),
     hops: Math.max(0, report.stages.length - 1),
     lastTokensPerSecond: report.tokensPerSecond,

@@ -24,6 +24,7 @@ const stage = fc.record({
   startLayer: count,
   endLayer: count,
   bytes: fc.maxSafeNat(),
+  kvBytes: fc.maxSafeNat(),
 });
 const ms = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
 const predicted: fc.Arbitrary<PlannedPace> = fc.record({

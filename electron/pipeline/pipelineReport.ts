@@ -28,6 +28,8 @@ const stageSchema = z.object({
   endLayer: z.int(),
   /** Planned: weights, KV and buffers. */
   bytes: z.number(),
+  /** Of those, for the KV cache. */
+  kvBytes: z.number(),
   /** What it took once it had loaded. */
   takenBytes: z.number().optional(),
 });

@@ -86,7 +86,7 @@ export function placePipelines(
   const pipelines = decided.pipelines.map(({ stages, prediction }) => ({
     stages: stages.map(({ address, startLayer, endLayer, bytes }): PlannedPlace => {
       const { id: member = '', name = address } = byAddress.get(address) ?? {};
-      return { member, name, address, startLayer, endLayer, bytes: bytes.total };
+      return { member, name, address, startLayer, endLayer, bytes: bytes.total, kvBytes: bytes.kv };
     }),
     predicted: paceOf(prediction),
   }));

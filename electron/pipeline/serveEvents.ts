@@ -43,6 +43,7 @@ const placedStageSchema: z.ZodType<PlacedStage> = z.object({
   startLayer: z.int(),
   endLayer: z.int(),
   bytes: z.number(),
+  kvBytes: z.number(),
 });
 
 /** What happens while a model comes up, in order; the last is `ready` or `failed`. */

@@ -60,11 +60,12 @@ export function decodeNews({ planned, stage, state, note, ready }: ServeNews): T
 export function eventOf(told: Told): ServeEvent {
   if (told.type === 'ready') return { type: 'ready', model: told.model, contextLength: told.contextLength };
   if (told.type !== 'planned') return told;
-  const placement = told.stages.map(({ name, startLayer, endLayer, bytes }) => ({
+  const placement = told.stages.map(({ name, startLayer, endLayer, bytes, kvBytes }) => ({
     member: name,
     startLayer,
     endLayer,
     bytes,
+    kvBytes,
   }));
   return { type: 'planned', placement, hops: placement.length - 1, explain: told.explain };
 }
@@ -84,6 +85,6 @@ export async function untilReady(
 
 const phases = ['fetching', 'cutting', 'loading', 'loaded'] as const;
 
-function placeOf({ member, name, address, startLayer, endLayer, bytes }: PlannedStage): PlannedPlace {
-  return { member, name, address, startLayer, endLayer, bytes };
+function placeOf({ member, name, address, startLayer, endLayer, bytes, kvBytes }: PlannedStage): PlannedPlace {
+  return { member, name, address, startLayer, endLayer, bytes, kvBytes };
 }

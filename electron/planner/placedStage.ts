@@ -7,4 +7,6 @@ export interface PlacedStage {
   endLayer: number;
   /** Planned: weights, KV and buffers. */
   bytes: number;
+  /** Of those, for the KV cache. */
+  kvBytes: number;
 }

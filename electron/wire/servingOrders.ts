@@ -26,7 +26,15 @@ const serveSchema = z.object({
 });
 
 const stageSchema = z
-  .object({ member: text, name: z.string(), address: text, startLayer: index, endLayer: count, bytes: index })
+  .object({
+    member: text,
+    name: z.string(),
+    address: text,
+    startLayer: index,
+    endLayer: count,
+    bytes: index,
+    kvBytes: index,
+  })
   .refine(({ startLayer, endLayer }) => startLayer < endLayer, 'a stage needs at least one layer');
 
 const prediction = z.object({

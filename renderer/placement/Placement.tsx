@@ -1,12 +1,12 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import type { ServingPipeline } from '../../electron/gateway/memberApi.ts';
 import { formatBytes } from '../../electron/planner/formatBytes.ts';
 import { useChat } from '../chat/chat.ts';
 import { formatRate } from '../controls/formatMs.ts';
 import { useMember } from '../member/memberStore.ts';
 import { Life } from '../serving/Life.tsx';
-import { RatePlot } from '../serving/RatePlot.tsx';
-import { useServing } from '../serving/servingStore.ts';
+import { SmallPlot } from '../serving/SmallPlot.tsx';
+import { type Sample, useServing } from '../serving/servingStore.ts';
 import { bandsOf } from './bandsOf.ts';
 import { Hop } from './Hop.tsx';
 import { StageCard } from './StageCard.tsx';
@@ -39,10 +39,10 @@ function useFlow({ modelId, state, lastTokensPerSecond }: ServingPipeline): bool
 }
 
 function PipelinePicture({ pipeline }: { pipeline: ServingPipeline }) {
-  const { modelId, placement, hops, lastTokensPerSecond } = pipeline;
+  const { modelId, placement, hops, lastTokensPerSecond, figures } = pipeline;
   const bands = bandsOf(placement);
   const bytes = placement.reduce((sum, stage) => sum + stage.bytes, 0);
-  const rates = useServing((store) => store.rates[pipeline.id]);
+  const samples = useServing((store) => store.samples[pipeline.id]);
   const flows = useFlow(pipeline);
   return (
     <section className="card placement" aria-label={`Placement of ${modelId}`}>
@@ -54,20 +54,50 @@ function PipelinePicture({ pipeline }: { pipeline: ServingPipeline }) {
           <Fact name={hops === 1 ? 'Hop' : 'Hops'} value={String(hops)} />
           <Fact name="Memory" value={formatBytes(bytes)} />
           <Fact name="Tokens / s" value={lastTokensPerSecond === null ? '–' : formatRate(lastTokensPerSecond)} />
+          {figures !== null && (
+            <>
+              <Fact name="Predicted" value={formatRate(figures.predictedTokensPerSecond.one)} />
+              <Fact name="Running" value={String(figures.running)} />
+              <Fact name="Waiting" value={String(figures.queue)} />
+              {figures.acceptance !== null && <Fact name="Drafts accepted" value={percent(figures.acceptance)} />}
+            </>
+          )}
         </dl>
-        {rates !== undefined && rates.length > 1 && (
-          <RatePlot rates={rates} label={`Tokens per second of the last ${rates.length} answers`} />
-        )}
+        {samples !== undefined && samples.length > 1 && <Plots samples={samples} />}
       </div>
       <ol className="stages" data-flows={flows}>
         {bands.map((band, index) => (
           <li key={band.startLayer}>
-            {index > 0 && <Hop number={index} offset={band.offset} />}
-            <StageCard band={band} />
+            {index > 0 && <Hop number={index} offset={band.offset} figures={figures?.hops[index - 1] ?? null} />}
+            <StageCard band={band} figures={figures?.stages[index] ?? null} />
           </li>
         ))}
       </ol>
     </section>
+  );
+}
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+function Plots({ samples }: { samples: readonly Sample[] }) {
+  const plotted = useMemo(
+    () => ({
+      rates: samples.map(({ tokensPerSecond }) => tokensPerSecond),
+      queues: samples.map(({ queue }) => queue),
+      accepted: samples.map(({ acceptance }) => acceptance),
+    }),
+    [samples],
+  );
+  const last = samples.at(-1);
+  if (last === undefined) return null;
+  return (
+    <div className="small-plots">
+      <SmallPlot name="Tokens / s" values={plotted.rates} now={formatRate(last.tokensPerSecond)} />
+      <SmallPlot name="Queue" values={plotted.queues} most={4} now={String(last.queue)} />
+      {last.acceptance !== null && (
+        <SmallPlot name="Accepted" values={plotted.accepted} now={percent(last.acceptance)} />
+      )}
+    </div>
   );
 }
 

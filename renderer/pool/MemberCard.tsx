@@ -88,17 +88,23 @@ export function MemberCard({ member, pipelines, admin, onAsk, onPin }: MemberCar
   );
 }
 
-function ShareBar({ total, used }: { total: number; used: number }) {
-  const free = Math.max(0, total - used);
-  const share = total <= 0 ? 0 : Math.min(100, (used / total) * 100);
+function ShareBar({ total, used: { weights, kv } }: { total: number; used: { weights: number; kv: number } }) {
+  const whole = Math.max(total, weights + kv, 1);
+  const width = (bytes: number) => ({ width: `${((bytes / whole) * 100).toFixed(1)}%` });
   return (
     <div className="share">
       <div className="share-bar" aria-hidden="true">
-        <span style={{ width: `${share.toFixed(1)}%` }} />
+        <span className="share-weights" style={width(weights)} />
+        <span className="share-kv" style={width(kv)} />
       </div>
-      <p className="small number">
-        {used > 0 && `${formatBytes(used)} in models · `}
-        {formatBytes(free)} free
+      <p className="small number share-words">
+        {weights + kv > 0 && (
+          <>
+            <span className="share-key share-weights">{formatBytes(weights)} weights</span>
+            <span className="share-key share-kv">{formatBytes(kv)} KV</span>
+          </>
+        )}
+        <span className="share-key">{formatBytes(Math.max(0, total - weights - kv))} free</span>
       </p>
     </div>
   );

@@ -35,7 +35,7 @@ test.each([
 });
 
 test('the bytes of all stages of a member are added up', () => {
-  const stage = (name: string, bytes: number) => ({ member: name, startLayer: 0, endLayer: 1, bytes });
+  const stage = (name: string, bytes: number) => ({ member: name, startLayer: 0, endLayer: 1, bytes, kvBytes: 1 });
   const pipeline = {
     id: 'p',
     modelId: 'm',
@@ -53,5 +53,5 @@ test('the bytes of all stages of a member are added up', () => {
     { ...pipeline, placement: [stage('desk', 4)] },
     { ...pipeline, state: 'failed' as const, placement: [stage('desk', 100)] },
   ];
-  expect(servedBytes('desk', pipelines)).toBe(7);
+  expect(servedBytes('desk', pipelines)).toEqual({ weights: 5, kv: 2 });
 });

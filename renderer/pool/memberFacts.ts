@@ -36,13 +36,14 @@ export function stateOf({ state, reject, paused, self }: PoolMemberDetail): Memb
   return { text: 'ready', tone: 'good', reason: null };
 }
 
-/** Bytes that models take on a member, of what is planned. */
-export function servedBytes(name: string, pipelines: readonly ServingPipeline[]): number {
-  return pipelines
+/** Bytes that models take on a member, of what is planned: weights with their buffers, and KV caches. */
+export function servedBytes(name: string, pipelines: readonly ServingPipeline[]): { weights: number; kv: number } {
+  const stages = pipelines
     .filter(({ state }) => state !== 'stopped' && state !== 'failed')
     .flatMap(({ placement }) => placement)
-    .filter((stage) => stage.member === name)
-    .reduce((sum, { bytes }) => sum + bytes, 0);
+    .filter((stage) => stage.member === name);
+  const kv = stages.reduce((sum, { kvBytes }) => sum + kvBytes, 0);
+  return { weights: stages.reduce((sum, { bytes }) => sum + bytes, 0) - kv, kv };
 }
 
 /** The devices that share, for people: `RTX 4090 · CUDA`. */

@@ -21,8 +21,8 @@ const serving: MemberState = {
       driver: { id: 'm', name: 'desk' },
       contextLength: 4096,
       placement: [
-        { member: 'desk', startLayer: 0, endLayer: 3, bytes: 300 },
-        { member: 'attic', startLayer: 3, endLayer: 4, bytes: 120 },
+        { member: 'desk', startLayer: 0, endLayer: 3, bytes: 300, kvBytes: 20 },
+        { member: 'attic', startLayer: 3, endLayer: 4, bytes: 120, kvBytes: 20 },
       ],
       hops: 1,
       lastTokensPerSecond: null,
