@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { demoCommand } from './demo.ts';
+import { endpointCommands } from './endpointCommands.ts';
 import { libraryCommands } from './libraryCommands.ts';
 import { planCommand } from './plan.ts';
 import { poolCommands } from './poolCommands.ts';
@@ -14,8 +15,10 @@ async function main(): Promise<void> {
     .addCommand(demoCommand())
     .addCommand(planCommand())
     .addCommand(upCommand());
-  for (const command of [...poolCommands(), ...serveCommands(), ...libraryCommands()]) program.addCommand(command);
-  for (const command of [program, ...program.commands]) {
+  for (const command of [...poolCommands(), ...serveCommands(), ...libraryCommands(), ...endpointCommands()]) {
+    program.addCommand(command);
+  }
+  for (const command of [program, ...program.commands.flatMap((one) => [one, ...one.commands])]) {
     command.exitOverride().configureOutput({ outputError: () => {} });
   }
   try {

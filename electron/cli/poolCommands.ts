@@ -20,7 +20,7 @@ import { readLines } from './readLines.ts';
 import { readPassphrase } from './readPassphrase.ts';
 import { textTable } from './textTable.ts';
 
-interface CommonOptions {
+export interface CommonOptions {
   home?: string;
   json?: boolean;
 }
@@ -125,7 +125,8 @@ export function poolCommands(): Command[] {
   ];
 }
 
-function asking(name: string, description: string): Command {
+/** A command that asks the member that runs. */
+export function asking(name: string, description: string): Command {
   return new Command(name)
     .description(description)
     .addOption(homeOption())
@@ -133,7 +134,7 @@ function asking(name: string, description: string): Command {
 }
 
 /** Calls a method and prints its answer, as JSON or in words. */
-async function tell<M extends MemberMethod>(
+export async function tell<M extends MemberMethod>(
   options: CommonOptions,
   method: M,
   params: MethodParams<M>,

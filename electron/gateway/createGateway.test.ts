@@ -10,7 +10,10 @@ import { servedModels } from './testing/wholeModel.ts';
 
 let gateway: Awaited<ReturnType<typeof demoGateway>>;
 beforeAll(async () => {
-  gateway = await demoGateway({ allowedHosts: ['den.example'], allowedOrigins: ['app://roomful'], bodyLimit: 10_000 });
+  gateway = await demoGateway({
+    rules: { allowedHosts: ['den.example'], allowedOrigins: ['app://roomful'] },
+    bodyLimit: 10_000,
+  });
 });
 afterAll(() => gateway.close());
 

@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto';
+import type { RequestListener, Server } from 'node:http';
+import { createServer as createHttps } from 'node:https';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { DrivenNumbers } from '../pipeline/pipelineHost.ts';
 import type { ServedModels } from '../pipeline/servedModel.ts';
+import type { TlsMaterial } from '../wire/tlsMaterial.ts';
+import type { ApiKeys } from './access/apiKeys.ts';
+import { KeyGuard } from './access/keyGuard.ts';
 import type { GatewayContext } from './gatewayContext.ts';
 import { asGatewayError, GatewayError } from './gatewayError.ts';
 import { accessGuard, tokenGuard } from './http/accessGuard.ts';
+import type { AccessRules } from './http/accessRules.ts';
 import { answerBrokenRequest } from './http/answerBrokenRequest.ts';
 import { jsonBodies } from './http/jsonBodies.ts';
 import { metricsText } from './metricsText.ts';
@@ -27,10 +33,12 @@ export interface GatewayOptions {
   build: string;
   /** A pino logger. Prompts and answers are never logged, seeds are. */
   log: FastifyBaseLogger;
-  /** Host names beyond loopback that requests may name. */
-  allowedHosts?: readonly string[];
-  /** Origins beyond the gateway's own whose pages may call. */
-  allowedOrigins?: readonly string[];
+  /** Hosts and origins beyond its own that requests may name; read anew for every request. */
+  rules?: AccessRules;
+  /** Where it answers other machines: over HTTPS alone, every request with a key, and nothing of this member's own. */
+  lan?: { tls: TlsMaterial; keys: Pick<ApiKeys, 'find' | 'count'> };
+  /** The CA certificate of the pool, PEM, for `/ca.pem`; null in no pool. */
+  caCertificate?: () => string | null;
   /** Largest body in bytes; beyond it 413. */
   bodyLimit?: number;
   /** See `GatewayContext`. */
@@ -42,13 +50,16 @@ export interface GatewayOptions {
 const DEFAULT_BODY_LIMIT = 8 * 1024 * 1024; // bytes; a million tokens of text
 const DEFAULT_KEEP_ALIVE_MS = 5_000;
 const FAILURE_GRACE_MS = 10;
+/** What other machines may ask without a key. */
+const OPEN_PATHS = ['/health', '/ca.pem'];
 const REQUEST_TIMEOUT_MS = 60_000; // for a request to arrive whole
 
 /**
- * The HTTP server of a member. `listen({port})` serves on loopback, and nothing that comes over another address is
- * answered; `close()` ends every stream and aborts its generation.
+ * The HTTP server of a member. `listen({port})` serves on loopback, and without `lan` nothing that comes over another address
+ * is answered; `close()` ends every stream and aborts its generation.
  */
 export function createGateway(options: GatewayOptions): FastifyInstance {
+  const { lan } = options;
   const app: FastifyInstance = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
@@ -59,6 +70,14 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     http: { requireHostHeader: false },
     genReqId: () => randomBytes(12).toString('hex'),
     clientErrorHandler: answerBrokenRequest,
+    ...(lan && {
+      serverFactory: (handler: RequestListener): Server => {
+        const { cert, key } = lan.tls;
+        const server = createHttps({ cert, key, minVersion: 'TLSv1.2', requireHostHeader: false }, handler);
+        server.requestTimeout = REQUEST_TIMEOUT_MS;
+        return server;
+      },
+    }),
     routerOptions: { maxParamLength: 512 },
     frameworkErrors: (error, _request, reply) => {
       const answer = asGatewayError(error);
@@ -67,18 +86,20 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
       reply.raw.end(JSON.stringify(answer.body()));
     },
   });
+  const guard = lan ? new KeyGuard(lan.keys) : null;
   const context: GatewayContext = {
-    models: options.models,
+    models: guard === null ? options.models : guard.metered(options.models),
     build: options.build,
     keepAliveMs: options.keepAliveMs ?? DEFAULT_KEEP_ALIVE_MS,
     failureGraceMs: FAILURE_GRACE_MS,
   };
-  const rules = { allowedHosts: options.allowedHosts ?? [], allowedOrigins: options.allowedOrigins ?? [] };
+  const rules = options.rules ?? { allowedHosts: [], allowedOrigins: [] };
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
   });
-  app.addHook('onRequest', accessGuard(rules));
+  app.addHook('onRequest', accessGuard(rules, { loopbackOnly: lan === undefined }));
+  guard?.guard(app, OPEN_PATHS);
   app.setErrorHandler((error, request, reply) => {
     const answer = asGatewayError(error);
     if (reply.raw.destroyed) request.log.info('client left before its answer');
@@ -91,6 +112,11 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
 
   app.options('/*', (_request, reply) => reply.status(204).send());
   app.get('/health', () => ({ status: 'ok' }));
+  app.get('/ca.pem', (_request, reply) => {
+    const certificate = options.caCertificate?.() ?? null;
+    if (certificate !== null) return reply.type('application/x-pem-file').send(certificate);
+    throw new GatewayError('This machine is in no pool, and so has no certificate of one.', { status: 404 });
+  });
   app.get('/metrics', (_request, reply) =>
     reply.type('text/plain; version=0.0.4; charset=utf-8').send(metricsText(options.numbers?.() ?? [])),
   );
@@ -99,6 +125,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   app.register(async (routes) => ollamaRoutes(routes, context), { prefix: '/api' });
   completionsRoute(app, context);
   embeddingsRoute(app, context);
+  if (lan !== undefined) return app;
   app.register(
     async (api) => {
       api.addHook('onRequest', tokenGuard(options.localToken));

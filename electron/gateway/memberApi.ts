@@ -206,6 +206,43 @@ export interface DoctorReport {
   log: string[];
 }
 
+/** A key of the endpoint, as far as it is known after it was made. */
+export interface ApiKey {
+  id: string;
+  name: string;
+  /** The last four characters of its text. */
+  hint: string;
+  createdAtMs: number;
+  lastUsedMs: number | null;
+  requests: number;
+  promptTokens: number;
+  completionTokens: number;
+}
+
+/** Who beside this machine's own programs may use the endpoint. */
+export interface EndpointAccess {
+  lan: {
+    /** Whether the owner has opened it to other machines. */
+    wanted: boolean;
+    /** Chosen; 0 for any free one. */
+    port: number;
+    /** Base addresses for clients, the best first; empty while it does not answer them. */
+    addresses: string[];
+    /** Why it does not, or not as wanted. */
+    problem: string | null;
+  };
+  /** Origins whose pages may call, as browsers send them. */
+  origins: string[];
+  keys: ApiKey[];
+}
+
+/** What is left out stays as it is. */
+export interface EndpointChange {
+  lan?: boolean | undefined;
+  port?: number | undefined;
+  origins?: string[] | undefined;
+}
+
 export type { CatalogueModel, LibraryDownload, LibraryModel, LibraryState } from '../library/libraryState.ts';
 export type {
   AnswerFacts,
@@ -253,6 +290,16 @@ export interface MemberMethods {
   exportAuthority: { params: { passphrase: string }; result: { text: string } };
   importAuthority: { params: { text: string; passphrase: string }; result: PoolStatus };
   doctor: { params: NoParams; result: DoctorReport };
+  /** Who beside this machine's own programs may use the endpoint. */
+  endpoint: { params: NoParams; result: EndpointAccess };
+  /** Rejects where it cannot be opened as wanted, and then stays as it was. */
+  changeEndpoint: { params: EndpointChange; result: EndpointAccess };
+  /** Makes a key for programs of other machines; its text is answered here and never again. */
+  addApiKey: { params: { name: string }; result: { id: string; name: string; key: string } };
+  /** By id or name. */
+  revokeApiKey: { params: { key: string }; result: ApiKey };
+  /** The CA certificate of the pool, PEM, by which other machines know this one; its SHA-256 in pairs of hexadecimal digits. */
+  poolCertificate: { params: NoParams; result: { certificate: string; fingerprint: string } };
   /** A new link that opens the window in a browser, once. */
   windowLink: { params: NoParams; result: { link: string } };
   /** Answers when the model serves and can be asked here; the topic `state` shows how it comes up. */
@@ -299,6 +346,7 @@ export interface MemberTopics {
   state: MemberState;
   pool: PoolState;
   library: LibraryState;
+  endpoint: EndpointAccess;
 }
 
 export type MemberMethod = keyof MemberMethods;
@@ -385,6 +433,23 @@ export const methodParamSchemas = {
   exportAuthority: z.strictObject({ passphrase: z.string().max(1000) }),
   importAuthority: z.strictObject({ text: z.string().max(10_000_000), passphrase: z.string().max(1000) }),
   doctor: z.strictObject({}),
+  endpoint: z.strictObject({}),
+  changeEndpoint: z.strictObject({
+    lan: z.boolean().optional(),
+    port: z.int().min(0).max(65_535).optional(),
+    origins: z
+      .array(
+        z
+          .string()
+          .max(300)
+          .regex(/^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/, 'must be an origin such as http://localhost:3000'),
+      )
+      .max(100)
+      .optional(),
+  }),
+  addApiKey: z.strictObject({ name: z.string().trim().min(1).max(100) }),
+  revokeApiKey: z.strictObject({ key: text }),
+  poolCertificate: z.strictObject({}),
   windowLink: z.strictObject({}),
   serve: serveParamsSchema,
   stop: z.strictObject({ model: text, drainMs: z.int().min(0).max(3_600_000).optional() }),
@@ -409,7 +474,7 @@ export const methodParamSchemas = {
   catalogue: z.strictObject({}),
 } satisfies { [M in MemberMethod]: z.ZodType<MethodParams<M>> };
 
-const topics = ['state', 'pool', 'library'] as const satisfies readonly MemberTopic[];
+const topics = ['state', 'pool', 'library', 'endpoint'] as const satisfies readonly MemberTopic[];
 
 /** Window to member. `params` are checked against the method's own schema afterwards. */
 export const windowMessageSchema = z.discriminatedUnion('kind', [

@@ -1,5 +1,6 @@
 import { PoolError } from '../pool/poolError.ts';
 import type { PoolMember } from '../pool/poolMember.ts';
+import type { EndpointMethod } from './access/endpointActions.ts';
 import type { ConversationMethod } from './conversations/conversationActions.ts';
 import { type DoctorSources, doctorReport } from './doctorReport.ts';
 import type { LibraryMethod } from './libraryActions.ts';
@@ -14,7 +15,10 @@ export interface PoolActionsOptions extends Omit<DoctorSources, 'pool' | 'status
 /** What the contract's methods about the pool do. Each rejects with PoolError or a WireError. */
 export function poolActions(
   options: PoolActionsOptions,
-): Omit<MemberActions, 'state' | 'serve' | 'stop' | 'windowLink' | ConversationMethod | LibraryMethod> {
+): Omit<
+  MemberActions,
+  'state' | 'serve' | 'stop' | 'windowLink' | ConversationMethod | LibraryMethod | EndpointMethod
+> {
   const { pool } = options;
   const status = async (): Promise<PoolStatus> => poolState(options).status;
   const after = async (work: Promise<unknown>): Promise<PoolStatus> => {

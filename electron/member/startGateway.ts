@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { endpointActions } from '../gateway/access/endpointActions.ts';
 import { conversationActions } from '../gateway/conversations/conversationActions.ts';
 import { ConversationStore } from '../gateway/conversations/conversationStore.ts';
 import { createGateway } from '../gateway/createGateway.ts';
@@ -16,6 +17,7 @@ import { WindowAccess } from '../gateway/window/windowAccess.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
 import { LOOPBACK } from './loopback.ts';
 import type { Pool } from './openPool.ts';
+import { startEndpoint } from './startEndpoint.ts';
 import type { Ground } from './startGround.ts';
 import type { LibraryApi } from './startLibraryApi.ts';
 import type { Serving } from './startServing.ts';
@@ -44,6 +46,9 @@ export async function startGateway(
   const state = new MemberStateStore({ self: trust.self, pipelines: [], endpoint: '' });
   const pipelines = (): ServingPipeline[] => state.state.pipelines;
   const access = new WindowAccess();
+  const endpoint = await startEndpoint(ground, pool, (lan, rules) =>
+    createGateway({ models, localToken: secret, build, log, lan, rules, caCertificate: () => lan.tls.ca }),
+  );
   const windowLink = (): string => {
     if (options.windowFolder === undefined) throw new Error('This member shows no window.');
     return `${state.state.endpoint.replace(/\/v1$/, '')}/#token=${access.createToken()}`;
@@ -52,16 +57,19 @@ export async function startGateway(
     ...poolActions({ pool, pipelines, build, wireVersion: WIRE_VERSION, logFile }),
     ...servingActions(models),
     windowLink: async () => ({ link: windowLink() }),
+    ...endpointActions(endpoint),
     ...conversationActions(new ConversationStore(join(home, 'conversations'))),
   };
   const poolTopic = derivedTopic(
     () => poolState({ pool, pipelines }),
     (listener) => changes.on(listener),
   );
-  const topics = { state, pool: poolTopic, library: library.topic };
+  const topics = { state, pool: poolTopic, library: library.topic, endpoint: endpoint.topic };
   const api = localMemberApi(topics, { ...actions, ...library.actions });
   const gateway = createGateway({
     models,
+    rules: endpoint.lan.rules,
+    caCertificate: endpoint.caCertificate,
     numbers: () => models.numbers(),
     localToken: secret,
     build,

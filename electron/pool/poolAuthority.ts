@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import type { KeyObject } from 'node:crypto';
 import { createPublicKey, randomBytes, sign, webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import * as x509 from '@peculiar/x509';
 import { memberIdOf } from '../wire/memberId.ts';
@@ -20,8 +21,11 @@ export interface PoolAuthority {
   readonly pool: string;
   /** The CA certificate, PEM. */
   readonly certificate: string;
-  /** A certificate, PEM, for the member with this public key: 90 days, and a day back for clocks that are behind. */
-  issueCertificate(publicKey: KeyObject): Promise<string>;
+  /**
+   * A certificate, PEM, for the member with this public key: 90 days, and a day back for clocks that are behind. Members know
+   * each other by their keys; `hosts` (addresses and names) are for programs that know a server by where it is.
+   */
+  issueCertificate(publicKey: KeyObject, hosts?: readonly string[]): Promise<string>;
   /** ECDSA with SHA-256, IEEE P1363. */
   sign(data: Uint8Array): Buffer;
   /** The private key, PEM (PKCS #8). */
@@ -87,7 +91,7 @@ function authorityOf(key: KeyObject, pem: string, where: string, now: () => numb
   return {
     pool,
     certificate: certificate.toString('pem'),
-    issueCertificate: (publicKey) => issue(certificate, key, publicKey, now()),
+    issueCertificate: (publicKey, hosts = []) => issue(certificate, key, { publicKey, hosts }, now()),
     sign: (data) => sign('sha256', data, { key, dsaEncoding: 'ieee-p1363' }),
     exportKey: () => exportPrivateKey(key),
   };
@@ -117,9 +121,10 @@ async function selfSign(key: KeyObject, now: number): Promise<string> {
 async function issue(
   authority: x509.X509Certificate,
   authorityKey: KeyObject,
-  publicKey: KeyObject,
+  { publicKey, hosts }: { publicKey: KeyObject; hosts: readonly string[] },
   now: number,
 ): Promise<string> {
+  const names = hosts.map((value) => ({ type: isIP(value) === 0 ? ('dns' as const) : ('ip' as const), value }));
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: `CN=${memberIdOf(publicKey)}`,
@@ -133,6 +138,7 @@ async function issue(
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
       await x509.AuthorityKeyIdentifierExtension.create(authority.publicKey),
+      ...(names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(names)]),
     ],
   });
   return certificate.toString('pem');

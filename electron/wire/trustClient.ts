@@ -31,11 +31,11 @@ export class TrustClient {
   }
 
   /** A new certificate, PEM, for the key of the one that is shown. */
-  async renew(): Promise<string> {
+  async renew(hosts: readonly string[]): Promise<string> {
     const reply = await this.#calls.unary<RenewReply>(
       'Renewing the certificate',
       TIMEOUT_MS,
-      (metadata, options, done) => this.#client.renew({}, metadata, options, done),
+      (metadata, options, done) => this.#client.renew({ hosts: [...hosts] }, metadata, options, done),
     );
     return reply.certificate;
   }

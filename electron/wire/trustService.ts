@@ -8,7 +8,7 @@ export interface TrustHandlers {
   /** Takes what `peer` knows, answers what it may know. The only one that a certificate alone lets in. */
   syncRoster(entries: SignedEntry[], peer: string): Promise<SignedEntry[]>;
   /** PEM. */
-  renew(peer: string): Promise<string>;
+  renew(peer: string, hosts: readonly string[]): Promise<string>;
   rename(name: string, peer: string): Promise<void>;
   leave(peer: string): Promise<void>;
   takeAuthority(sealed: SealedAuthority, peer: string): Promise<void>;
@@ -23,7 +23,7 @@ export interface TrustHandlers {
 export function trustService(handlers: TrustHandlers): ServedService {
   const implementation: TrustServer = {
     syncRoster: unaryHandler(async ({ entries }, peer) => ({ entries: await handlers.syncRoster(entries, peer) })),
-    renew: unaryHandler(async (_request, peer) => ({ certificate: await handlers.renew(peer) })),
+    renew: unaryHandler(async ({ hosts }, peer) => ({ certificate: await handlers.renew(peer, hosts) })),
     rename: unaryHandler(async ({ name }, peer) => {
       await handlers.rename(name, peer);
       return {};

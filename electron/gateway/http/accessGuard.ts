@@ -4,13 +4,13 @@ import { GatewayError } from '../gatewayError.ts';
 import { type AccessRules, hostIsAllowed, isLoopbackAddress, originIsAllowed } from './accessRules.ts';
 
 /**
- * Refuses with 403 what did not come over loopback, what names a foreign Host (DNS rebinding) and what a page of a
+ * Refuses with 403 what did not come over loopback where that is asked for, what names a foreign Host (DNS rebinding) and what a page of a
  * foreign origin sent; answers allowed origins with CORS headers.
  */
-export function accessGuard(rules: AccessRules): onRequestHookHandler {
+export function accessGuard(rules: AccessRules, { loopbackOnly }: { loopbackOnly: boolean }): onRequestHookHandler {
   return async (request, reply) => {
     const { localAddress, localPort } = request.raw.socket;
-    if (!isLoopbackAddress(localAddress)) {
+    if (loopbackOnly && !isLoopbackAddress(localAddress)) {
       throw forbidden('This gateway answers only on this machine itself; use 127.0.0.1.', 'loopback_only');
     }
     if (!hostIsAllowed(request.headers.host, rules)) {
@@ -18,7 +18,7 @@ export function accessGuard(rules: AccessRules): onRequestHookHandler {
     }
     const { origin } = request.headers;
     if (origin === undefined) return;
-    if (!originIsAllowed(origin, localPort, rules)) {
+    if (!originIsAllowed(origin, loopbackOnly ? localPort : undefined, rules)) {
       throw forbidden(`Pages of ${origin} may not call this gateway.`, 'origin_not_allowed');
     }
     allowOrigin(origin, request, reply);

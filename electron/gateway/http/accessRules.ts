@@ -16,7 +16,7 @@ export function hostIsAllowed(host: string | undefined, rules: AccessRules): boo
   return name !== undefined && (isLoopbackName(name) || rules.allowedHosts.some((one) => one.toLowerCase() === name));
 }
 
-/** True for pages that this gateway serves itself on `port`, and for the chosen origins. */
+/** True for the chosen origins, and for pages that this gateway serves itself on loopback at `port`; undefined serves none. */
 export function originIsAllowed(origin: string, port: number | undefined, rules: AccessRules): boolean {
   if (rules.allowedOrigins.includes(origin)) return true;
   const [scheme, host] = origin.toLowerCase().split('://');

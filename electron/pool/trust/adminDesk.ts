@@ -2,6 +2,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { JoinGrant } from '../../wire/generated/roomful/v1/join.ts';
 import { PoolError } from '../poolError.ts';
 import { sealBackup } from './authorityExport.ts';
+import { checkHosts } from './certificateHosts.ts';
 import { readCertificateRequest } from './certificateRequest.ts';
 import { InviteDoor } from './inviteDoor.ts';
 import type { Applicant } from './joinListener.ts';
@@ -92,10 +93,10 @@ export class AdminDesk {
     return { certificate, roster, contacts: [...own, ...others] };
   }
 
-  /** A certificate, PEM, for the key of a member. */
-  async renew(member: string): Promise<string> {
+  /** A certificate, PEM, for the key of a member; it holds these hosts. Throws PoolError('Refused') on one of elsewhere. */
+  async renew(member: string, hosts: readonly string[]): Promise<string> {
     const { authority, roster } = this.#state.asAdmin();
-    return authority.issueCertificate(keyOf(memberIn(roster, member).publicKey));
+    return authority.issueCertificate(keyOf(memberIn(roster, member).publicKey), checkHosts(hosts));
   }
 
   /** A certificate, PEM, for the new key of a member whose folder is a copy; the key becomes a member of its own. */

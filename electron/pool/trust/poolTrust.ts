@@ -11,6 +11,7 @@ import { PoolError } from '../poolError.ts';
 import { AdminDesk, type DeskSurroundings } from './adminDesk.ts';
 import { openBackup } from './authorityExport.ts';
 import { isAtBirthplace } from './birthplace.ts';
+import { holdsHosts } from './certificateHosts.ts';
 import { type Invite, parseInvite } from './inviteToken.ts';
 import { joinPool } from './joinPool.ts';
 import { readMemberName, writeMemberName } from './memberName.ts';
@@ -73,6 +74,8 @@ export class PoolTrust {
   readonly #options: PoolTrustOptions;
   readonly #twins: TwinWatch;
   #name: string;
+  /** What the next certificate is to hold. */
+  #hosts: readonly string[] = [];
   #timer: NodeJS.Timeout | null = null;
   #tending: Promise<void> | null = null;
 
@@ -270,11 +273,21 @@ export class PoolTrust {
     return this.#twins.check(address);
   }
 
+  /**
+   * Has this machine's certificate hold the addresses and names by which programs outside the pool reach it; one that holds
+   * them already stays. Rejects with PoolError: 'NotInPool', 'Unreachable' where no admin is there, 'Refused'.
+   */
+  async certifyHosts(hosts: readonly string[]): Promise<void> {
+    const { tls } = this.#state.placed();
+    this.#hosts = hosts;
+    if (!holdsHosts(tls.cert, hosts)) await this.#renew();
+  }
+
   /** The service that answers other members; for every server's list. */
   get service(): ServedService {
     return trustService({
       syncRoster: (entries, peer) => this.#sync.exchange(entries, peer),
-      renew: (peer) => this.#desk.renew(peer),
+      renew: (peer, hosts) => this.#desk.renew(peer, hosts),
       rename: (name, peer) => this.#desk.change(peer, { name: parseName(name) }),
       leave: (peer) => this.#desk.change(peer, { standing: 'left' }),
       takeAuthority: (sealed, peer) => this.#takeAuthority(sealed, peer),
@@ -348,7 +361,9 @@ export class PoolTrust {
   async #renew(): Promise<void> {
     const { authority } = this.#state.placed();
     const certificate =
-      authority === null ? await this.#sync.askAdmin((client) => client.renew()) : await this.#desk.renew(this.self.id);
+      authority === null
+        ? await this.#sync.askAdmin((client) => client.renew(this.#hosts))
+        : await this.#desk.renew(this.self.id, this.#hosts);
     if (!isCertificateOf(certificate, this.#state.identity, this.#state.placed().tls.ca)) {
       throw new PoolError('Refused', 'An admin answered with a certificate that is not for this machine.');
     }
