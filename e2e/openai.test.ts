@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { casesInScope, expectCase, firstTokenOfPlain } from '../electron/gateway/testing/openaiCases.ts';
+import { cases, expectCase, firstTokenOfPlain } from '../electron/gateway/testing/openaiCases.ts';
 import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
 import { TestRoom } from './testing/testRoom.ts';
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => room.close());
 
 describe('the cases of e2e/cases/openai, answered by three members', () => {
-  for (const one of casesInScope) it(one.name, () => expectCase({ port: room.port, model, firstToken }, one));
+  for (const one of cases) it(one.name, () => expectCase({ port: room.port, model, firstToken }, one));
 });
 
 describe('the official client', () => {

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { ServedModel } from '../pipeline/servedModel.ts';
 import { invalidField } from './gatewayError.ts';
+import type { PromptPiece } from './template/plainText.ts';
 import type { AdmittedRequest, TextRequest } from './textRequest.ts';
 
 /**
@@ -27,11 +28,12 @@ export async function admitRequest(request: TextRequest, promptParam: string): P
  * @throws GatewayError 400 that blames `param`; `context_length_exceeded` where they leave no room for `answer` tokens.
  */
 export async function promptTokensOf(
-  prompt: string | readonly number[],
+  prompt: TextRequest['prompt'],
   model: ServedModel,
   { param, parseSpecial, answer }: { param: string; parseSpecial: boolean; answer: number },
 ): Promise<readonly number[]> {
-  const promptTokens = typeof prompt === 'string' ? await tokensOf(prompt, model, parseSpecial) : prompt;
+  const pieces = typeof prompt === 'string' ? [{ text: prompt, plain: !parseSpecial }] : prompt;
+  const promptTokens = isPieces(pieces) ? await tokensOf(pieces, model) : pieces;
   const size = model.pieces.offsets.length - 1;
   const unknown = promptTokens.find((token) => token >= size);
   if (unknown !== undefined) {
@@ -47,8 +49,18 @@ export async function promptTokensOf(
   return promptTokens;
 }
 
+function isPieces(prompt: readonly PromptPiece[] | readonly number[]): prompt is readonly PromptPiece[] {
+  return typeof prompt[0] === 'object';
+}
+
 /** The tokenizer adds a begin token where the model wants one; a template that wrote it must not get a second. */
-function tokensOf(prompt: string, model: ServedModel, parseSpecial: boolean): Promise<number[]> {
-  const addSpecial = !parseSpecial || model.bosText === '' || !prompt.startsWith(model.bosText);
-  return model.tokenize(prompt, { addSpecial, parseSpecial });
+async function tokensOf(pieces: readonly PromptPiece[], model: ServedModel): Promise<number[]> {
+  const [first] = pieces;
+  const begins = first?.plain === false && model.bosText !== '' && first.text.startsWith(model.bosText);
+  const parts = await Promise.all(
+    pieces.map(({ text, plain }, index) =>
+      model.tokenize(text, { addSpecial: index === 0 && !begins, parseSpecial: !plain }),
+    ),
+  );
+  return parts.flat();
 }

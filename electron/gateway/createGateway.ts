@@ -4,6 +4,8 @@ import { createServer as createHttps } from 'node:https';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { DrivenNumbers } from '../pipeline/pipelineHost.ts';
 import type { ServedModels } from '../pipeline/servedModel.ts';
+import type { HostLauncher } from '../stage/hostLauncher.ts';
+import { nodeLauncher } from '../stage/nodeLauncher.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
 import type { ApiKeys } from './access/apiKeys.ts';
 import { KeyGuard } from './access/keyGuard.ts';
@@ -19,9 +21,11 @@ import { chatRoute } from './openai/chatRoute.ts';
 import { completionsRoute } from './openai/completionsRoute.ts';
 import { embeddingsRoute } from './openai/embeddingsRoute.ts';
 import { modelsRoutes } from './openai/modelsRoutes.ts';
+import { responsesRoute } from './responses/responsesRoute.ts';
 import { clusterPlan } from './rpc/clusterPlan.ts';
 import type { RpcMethod } from './rpc/jsonRpc.ts';
 import { rpcRoute } from './rpc/rpcRoute.ts';
+import { TemplateRenderer } from './template/templateRenderer.ts';
 
 export interface GatewayOptions {
   models: ServedModels;
@@ -43,6 +47,8 @@ export interface GatewayOptions {
   bodyLimit?: number;
   /** See `GatewayContext`. */
   keepAliveMs?: number;
+  /** Starts the processes that render chat templates; Node's own where it is left out. */
+  launcher?: HostLauncher;
   /** Adds routes below `/api`, behind the local token. */
   apiRoutes?: (api: FastifyInstance) => void;
 }
@@ -87,8 +93,11 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     },
   });
   const guard = lan ? new KeyGuard(lan.keys) : null;
+  const templates = new TemplateRenderer(options.launcher ?? nodeLauncher);
+  app.addHook('onClose', async () => templates.close());
   const context: GatewayContext = {
     models: guard === null ? options.models : guard.metered(options.models),
+    templates,
     build: options.build,
     keepAliveMs: options.keepAliveMs ?? DEFAULT_KEEP_ALIVE_MS,
     failureGraceMs: FAILURE_GRACE_MS,
@@ -125,6 +134,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   app.register(async (routes) => ollamaRoutes(routes, context), { prefix: '/api' });
   completionsRoute(app, context);
   embeddingsRoute(app, context);
+  responsesRoute(app, context);
   if (lan !== undefined) return app;
   app.register(
     async (api) => {

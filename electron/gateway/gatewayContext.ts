@@ -1,8 +1,10 @@
 import type { ServedModels } from '../pipeline/servedModel.ts';
+import type { TemplateRenderer } from './template/templateRenderer.ts';
 
 /** What every route of the gateway works with. */
 export interface GatewayContext {
   models: ServedModels;
+  templates: TemplateRenderer;
   /** Version that the answers carry in `system_fingerprint`. */
   build: string;
   /** A stream without an event for so many ms gets a comment line. */

@@ -1,3 +1,4 @@
+import { DistinctChoices } from './distinctChoices.ts';
 import { generateText } from './generateText.ts';
 import type { AdmittedRequest, TextEvent } from './textRequest.ts';
 
@@ -9,7 +10,7 @@ export interface ChoiceEvent {
 
 /**
  * Several answers to one request at once, events as they come, those of one choice in order. Each choice draws its own random
- * numbers from the seed. When one fails, or the consumer leaves, all end.
+ * numbers from the seed, and no two say the same; see `DistinctChoices`. When one fails, or the consumer leaves, all end.
  */
 export async function* generateChoices(
   admitted: AdmittedRequest,
@@ -21,15 +22,13 @@ export async function* generateChoices(
     return;
   }
   const ending = new AbortController();
-  const either = AbortSignal.any([signal, ending.signal]);
+  const distinct = new DistinctChoices(admitted, count, AbortSignal.any([signal, ending.signal]));
   const pull = async (choice: number, source: AsyncGenerator<TextEvent>) => {
     const { done, value } = await source.next();
     return { choice, source, event: done ? null : value };
   };
   const pending = new Map<number, ReturnType<typeof pull>>();
-  for (let choice = 0; choice < count; choice += 1) {
-    pending.set(choice, pull(choice, generateText(admitted, either, choice)));
-  }
+  for (let choice = 0; choice < count; choice += 1) pending.set(choice, pull(choice, distinct.choice(choice)));
   try {
     while (pending.size > 0) {
       const { choice, source, event } = await Promise.race(pending.values());

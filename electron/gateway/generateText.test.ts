@@ -5,7 +5,7 @@ import type { ServedModel } from '../pipeline/servedModel.ts';
 import { generateText } from './generateText.ts';
 import { demoModel } from './testing/demoGateway.ts';
 import type { WholeModel } from './testing/wholeModel.ts';
-import type { TextEvent } from './textRequest.ts';
+import { plainShape, type TextEvent } from './textRequest.ts';
 
 let demo: WholeModel;
 let byteTokens: number[];
@@ -29,7 +29,8 @@ function saying(tokens: readonly number[]): ServedModel {
 }
 
 async function read(model: ServedModel, maxTokens: number, stop: string[] = []): Promise<TextEvent[]> {
-  const request = { model, prompt: '', maxTokens, sampling: greedySampling, seed: 1, stop };
+  const asked = { model, prompt: '', shape: plainShape, bulk: false, stop };
+  const request = { ...asked, maxTokens, sampling: greedySampling, seed: 1 };
   const events: TextEvent[] = [];
   const { signal } = new AbortController();
   for await (const event of generateText({ request, promptTokens: [1, 2, 3], maxTokens, seed: 1 }, signal)) {
@@ -67,7 +68,11 @@ describe('generateText', () => {
     const events = await read(saying([letter, end ?? -1, letter]), 10);
     expect(events).toEqual([
       { kind: 'text', text: 'a', tokens: [] },
-      { kind: 'end', reason: 'stop', usage: { promptTokens: 3, cachedTokens: null, completionTokens: 2 } },
+      {
+        kind: 'end',
+        reason: 'stop',
+        usage: { promptTokens: 3, cachedTokens: null, completionTokens: 2, reasoningTokens: 0 },
+      },
     ]);
   });
 

@@ -1,46 +1,136 @@
-import { StopStrings } from './stopStrings.ts';
-import type { AdmittedRequest, TextEvent } from './textRequest.ts';
+import type { GeneratedToken, ServedModel } from '../pipeline/servedModel.ts';
+import { AnswerParts } from './answerParts.ts';
+import type { AdmittedRequest, AnswerShape, TextEvent, TextUsage } from './textRequest.ts';
 import { TokenDetails } from './tokenDetails.ts';
 import { TokenText } from './tokenText.ts';
+import { generateCalls } from './tools/generateCalls.ts';
+
+export interface GenerateTextOptions {
+  choice?: number;
+  /** Tokens that the answer begins with: they are taken as if the model had just said them. */
+  given?: readonly GeneratedToken[];
+  /** Told every token of the text, the given ones and the end token too. */
+  onToken?: (token: GeneratedToken) => void;
+}
 
 /**
- * The text of one request as it comes: whole characters, no part of a stop string, then one `end`. Pulls a token only
+ * One answer as it comes: whole characters, no part of a stop string or of a mark, then one `end`. Pulls a token only
  * when the consumer asks. Leaving the loop or aborting `signal` ends the generation on every stage.
+ *
+ * Where the model begins a call, its text ends and the call is generated under the grammar of its tools; the stages hold what
+ * went before, so only the opening is computed.
  */
 export async function* generateText(
   admitted: AdmittedRequest,
   signal: AbortSignal,
-  choice = 0,
+  { choice = 0, given = [], onToken }: GenerateTextOptions = {},
 ): AsyncGenerator<TextEvent> {
-  const { request, promptTokens, maxTokens, seed } = admitted;
-  const { model } = request;
-  const tokenText = new TokenText(model.pieces);
-  const stops = new StopStrings(request.stop);
-  const details = new TokenDetails(model.pieces);
-  const sampling = { ...request.sampling, seed, choice };
-  let cachedTokens: number | null = null;
-  const onSeated = (seated: { cachedTokens: number }): void => {
-    cachedTokens = seated.cachedTokens;
+  const { request, promptTokens } = admitted;
+  const { model, shape } = request;
+  const usage: TextUsage = {
+    promptTokens: promptTokens.length,
+    cachedTokens: null,
+    completionTokens: 0,
+    reasoningTokens: 0,
   };
-  let completionTokens = 0;
+  if (shape.calls?.begun === true) {
+    yield* generateCalls(admitted, { plan: shape.calls, context: promptTokens, usage, choice }, signal);
+    return;
+  }
+  const text = new AnswerText(model, request);
   let ended = false;
-  let decoded = 0;
-  let shown = 0;
-  for await (const token of model.generate({ promptTokens, maxTokens, sampling, onSeated }, signal)) {
-    completionTokens += 1;
+  for await (const token of textTokens(admitted, { choice, given, usage }, signal)) {
+    usage.completionTokens += 1;
+    onToken?.(token);
     ended = model.endTokens.has(token.id);
     if (ended) break;
-    details.push(token, decoded);
-    const piece = tokenText.push(token.id);
-    decoded += piece.length;
-    const text = stops.push(piece);
-    shown += text.length;
-    if (text !== '') yield { kind: 'text', text, tokens: details.take(shown) };
-    if (stops.stopped) break;
+    if (text.parts.thinking) usage.reasoningTokens += 1;
+    yield* text.push(token);
+    if (text.parts.stopped || text.parts.call !== null) break;
   }
-  const text = stops.flush();
-  const tokens = stops.stopped ? [] : details.takeAll();
-  if (text !== '' || tokens.length > 0) yield { kind: 'text', text, tokens };
-  const reason = ended || stops.stopped ? 'stop' : 'length';
-  yield { kind: 'end', reason, usage: { promptTokens: promptTokens.length, cachedTokens, completionTokens } };
+  const { call } = text.parts;
+  if (call !== null && shape.calls !== null) {
+    const before = await text.tokensBefore(call.at, shape.calls);
+    const context = [...promptTokens, ...before];
+    yield* generateCalls(admitted, { plan: shape.calls, context, usage, choice }, signal);
+    return;
+  }
+  yield* text.flush();
+  yield { kind: 'end', reason: ended || text.parts.stopped ? 'stop' : 'length', usage };
+}
+
+async function* textTokens(
+  { request: { model, sampling, bulk }, promptTokens, maxTokens, seed }: AdmittedRequest,
+  { choice, given, usage }: { choice: number; given: readonly GeneratedToken[]; usage: TextUsage },
+  signal: AbortSignal,
+): AsyncGenerator<GeneratedToken> {
+  yield* given;
+  if (given.length >= maxTokens) return;
+  const request = {
+    promptTokens: [...promptTokens, ...given.map(({ id }) => id)],
+    maxTokens: maxTokens - given.length,
+    sampling: { ...sampling, seed, choice },
+    bulk,
+    onSeated: ({ cachedTokens }: { cachedTokens: number }): void => {
+      usage.cachedTokens = Math.min(cachedTokens, promptTokens.length);
+    },
+  };
+  yield* model.generate(request, signal);
+}
+
+/** The text of an answer, its parts, and which token made what of it. */
+class AnswerText {
+  readonly parts: AnswerParts;
+  readonly #model: ServedModel;
+  readonly #text: TokenText;
+  readonly #details: TokenDetails;
+  readonly #tokens: { id: number; end: number }[] = [];
+  #whole = '';
+
+  constructor(model: ServedModel, { shape, stop }: { shape: AnswerShape; stop: readonly string[] }) {
+    this.#model = model;
+    this.parts = new AnswerParts(shape, stop);
+    this.#text = new TokenText(model.pieces, shownTokens(model, shape));
+    this.#details = new TokenDetails(model.pieces);
+  }
+
+  push(token: GeneratedToken): TextEvent[] {
+    this.#details.push(token, this.#whole.length);
+    const piece = this.#text.push(token.id);
+    this.#whole += piece;
+    this.#tokens.push({ id: token.id, end: this.#whole.length });
+    return this.#events(this.parts.push(piece));
+  }
+
+  flush(): TextEvent[] {
+    const events = this.#events(this.parts.flush());
+    const tokens = this.parts.stopped ? [] : this.#details.takeAll();
+    return tokens.length === 0 ? events : [...events, { kind: 'text', text: '', tokens }];
+  }
+
+  /** The tokens of the text before a call that begins at `at`, of its mark and of the plan's opening. */
+  async tokensBefore(at: number, { format, opening }: NonNullable<AnswerShape['calls']>): Promise<number[]> {
+    const whole = this.#tokens.findIndex(({ end }) => end > at);
+    const kept = this.#tokens.slice(0, Math.max(0, whole));
+    const text = this.#whole.slice(kept.at(-1)?.end ?? 0, at) + format.begins[0] + opening;
+    const rest = await this.#model.tokenize(text, { addSpecial: false, parseSpecial: true });
+    return [...kept.map(({ id }) => id), ...rest];
+  }
+
+  #events(parts: ReturnType<AnswerParts['push']>): TextEvent[] {
+    return parts.map(({ kind, text, end }) => {
+      const tokens = this.#details.take(end);
+      return kind === 'text' ? { kind, text, tokens } : { kind, text };
+    });
+  }
+}
+
+/** Control tokens that marks are made of. */
+function shownTokens({ controlTokens }: ServedModel, { thinking, calls }: AnswerShape): Map<number, string> {
+  const marks = [
+    ...(thinking === null ? [] : [thinking.open, thinking.close, thinking.skipped ?? '']),
+    ...(calls?.format.begins ?? []),
+  ].filter((mark) => mark !== '');
+  if (marks.length === 0) return new Map();
+  return new Map([...controlTokens].filter(([, text]) => marks.some((mark) => mark.includes(text))));
 }

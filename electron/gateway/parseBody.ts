@@ -2,14 +2,15 @@ import type { z } from 'zod';
 import { invalidField } from './gatewayError.ts';
 
 /**
- * Reads a body by its schema.
+ * Reads a body by its schema, or what stands at `place` in it.
  *
  * @throws GatewayError 400 that names the first field at fault as a dotted path (`messages.0.role`).
  */
-export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
+export function parseBody<T>(schema: z.ZodType<T>, body: unknown, place: readonly string[] = []): T {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
-  const { path, message } = firstFault(result.error.issues);
+  const { path: inner, message } = firstFault(result.error.issues);
+  const path = [...place, ...inner];
   const param = path.length === 0 ? null : path.join('.');
   throw invalidField(param, param === null ? `The body is wrong: ${message}.` : `${param}: ${message}.`);
 }

@@ -15,7 +15,7 @@ interface StopMatcher {
 export class StopStrings {
   readonly #matchers: StopMatcher[];
   #held = '';
-  #stopped = false;
+  #found: { stop: string; rest: string } | null = null;
 
   /** Empty strings stop nothing and are left out. */
   constructor(stops: readonly string[]) {
@@ -26,23 +26,28 @@ export class StopStrings {
 
   /** True once a stop string is complete; nothing more comes then. */
   get stopped(): boolean {
-    return this.#stopped;
+    return this.#found !== null;
+  }
+
+  /** The stop string that was complete first, and the text after it that had come with it. */
+  get found(): { readonly stop: string; readonly rest: string } | null {
+    return this.#found;
   }
 
   /** Returns the text that is now sure to come before any stop string. */
   push(text: string): string {
-    if (this.#stopped || this.#matchers.length === 0) return this.#stopped ? '' : text;
+    if (this.#found !== null || this.#matchers.length === 0) return this.#found === null ? text : '';
     const pending = this.#held + text;
     for (let end = this.#held.length; end < pending.length; end += 1) {
-      let complete = 0;
+      let complete = '';
       for (const matcher of this.#matchers) {
         advance(matcher, pending.charAt(end));
-        if (matcher.matched === matcher.stop.length) complete = Math.max(complete, matcher.matched);
+        if (matcher.matched === matcher.stop.length && matcher.matched > complete.length) complete = matcher.stop;
       }
-      if (complete > 0) {
-        this.#stopped = true;
+      if (complete !== '') {
+        this.#found = { stop: complete, rest: pending.slice(end + 1) };
         this.#held = '';
-        return pending.slice(0, end + 1 - complete);
+        return pending.slice(0, end + 1 - complete.length);
       }
     }
     const held = Math.max(...this.#matchers.map((matcher) => matcher.matched));

@@ -10,12 +10,16 @@ export class TokenText {
   // ignoreBOM keeps U+FEFF in the text, as it keeps every other character.
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-  constructor(pieces: TokenPieces) {
+  readonly #shown: ReadonlyMap<number, Uint8Array>;
+
+  /** `shown`: control tokens that come as their text all the same. */
+  constructor(pieces: TokenPieces, shown: ReadonlyMap<number, string> = new Map()) {
     this.#pieces = pieces;
+    this.#shown = new Map([...shown].map(([token, text]) => [token, new TextEncoder().encode(text)]));
   }
 
   /** The text that `token` completes; empty for a control token and while a character is incomplete. */
   push(token: number): string {
-    return this.#decoder.decode(tokenBytes(this.#pieces, token), { stream: true });
+    return this.#decoder.decode(this.#shown.get(token) ?? tokenBytes(this.#pieces, token), { stream: true });
   }
 }

@@ -39,7 +39,7 @@ export async function startGateway(
   { models, modelChanges }: Serving,
   library: LibraryApi,
 ): Promise<LocalGateway> {
-  const { options, home, build, log, logFile, changes, closers } = ground;
+  const { options, home, build, log, logFile, launcher, changes, closers } = ground;
   const { trust } = pool;
   const tokenFile = join(home, 'local-token');
   const secret = await localToken(tokenFile);
@@ -74,6 +74,7 @@ export async function startGateway(
     localToken: secret,
     build,
     log,
+    launcher,
     apiRoutes: (routes) => {
       serveRoutes(routes, models, api);
       memberRoutes(routes, api);

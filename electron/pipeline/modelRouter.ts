@@ -115,19 +115,22 @@ export class ModelRouter implements ServedModels {
     return own ?? this.#borrowed.get(report.model)?.text ?? null;
   }
 
-  #model(id: string, group: readonly PoolPipeline[], { vocabulary, chatTemplate }: ModelText): ServedModel {
+  #model(id: string, group: readonly PoolPipeline[], text: ModelText): ServedModel {
+    const { vocabulary, architecture, chatTemplate } = text;
     const serving = group.filter(({ report }) => report.state === 'serving');
     const shown = (serving.length > 0 ? serving : group).map(({ report }) => report);
     return {
       id,
       createdAt: Math.min(...shown.map(({ createdAt }) => createdAt)),
       contextLength: Math.min(...shown.map(({ contextLength }) => contextLength)),
+      architecture,
       chatTemplate,
       bosText: vocabulary.bosText,
       eosText: vocabulary.eosText,
       pieces: vocabulary.pieces,
       endTokens: vocabulary.endTokens,
-      tokenize: async (text, options) => [...(await vocabulary.tokenize(text, options))],
+      controlTokens: vocabulary.controlTokens,
+      tokenize: async (said, options) => [...(await vocabulary.tokenize(said, options))],
       generate: (request, signal) => this.#generate(id, request, signal),
       embed: (request, signal) => this.#embed(id, request, signal),
     };

@@ -72,6 +72,8 @@ export interface ServedModel {
   readonly createdAt: number;
   /** Tokens that one request may take: prompt and answer. */
   readonly contextLength: number;
+  /** `general.architecture` of the GGUF, empty where nobody knows. */
+  readonly architecture: string;
   /** `tokenizer.chat_template` of the GGUF, null where it has none. */
   readonly chatTemplate: string | null;
   /** Text of the begin and end tokens, as chat templates want them; empty where the model has none. */
@@ -80,6 +82,8 @@ export interface ServedModel {
   readonly pieces: TokenPieces;
   /** Tokens that end a generation. */
   readonly endTokens: ReadonlySet<number>;
+  /** The text of every control token by its id: what `parseSpecial` reads and `pieces` leaves empty. */
+  readonly controlTokens: ReadonlyMap<number, string>;
   tokenize(text: string, options: { addSpecial: boolean; parseSpecial: boolean }): Promise<number[]>;
   /**
    * Yields committed tokens in order, ending after the first end token (which it yields) or `maxTokens`. Aborting the

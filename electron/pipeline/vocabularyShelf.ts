@@ -9,6 +9,8 @@ import type { EngineKeeper } from '../stage/engineKeeper.ts';
 /** What the gateway needs of a model beside its tokens, on this machine. */
 export interface ModelText {
   readonly vocabulary: Vocabulary;
+  /** `general.architecture`. */
+  readonly architecture: string;
   /** `tokenizer.chat_template`, null where the model has none. */
   readonly chatTemplate: string | null;
   /** The GGUF of metadata that it comes from. */
@@ -76,8 +78,8 @@ export class VocabularyShelf {
     try {
       await mkdir(this.#folder, { recursive: true, mode: 0o700 });
       await write(path);
-      const chatTemplate = await templateIn(path);
-      return { vocabulary: await this.#engine.openVocabulary(path), chatTemplate, path };
+      const texts = await textsIn(path);
+      return { vocabulary: await this.#engine.openVocabulary(path), ...texts, path };
     } catch (cause) {
       await rm(path, { force: true });
       throw cause;
@@ -85,12 +87,15 @@ export class VocabularyShelf {
   }
 }
 
-async function templateIn(path: string): Promise<string | null> {
+async function textsIn(path: string): Promise<Pick<ModelText, 'architecture' | 'chatTemplate'>> {
   const reader = await openFileReader(path);
   try {
     const { metadata } = await readHeader(reader);
-    const entry = metadata.get('tokenizer.chat_template');
-    return entry?.type === 'string' ? entry.value : null;
+    const text = (key: string): string | null => {
+      const entry = metadata.get(key);
+      return entry?.type === 'string' ? entry.value : null;
+    };
+    return { architecture: text('general.architecture') ?? '', chatTemplate: text('tokenizer.chat_template') };
   } finally {
     await reader.close();
   }

@@ -26,6 +26,8 @@ export interface Vocabulary {
   readonly addsBos: boolean;
   /** Tokens that end a generation. */
   readonly endTokens: ReadonlySet<number>;
+  /** The text of every token that is read only with `parseSpecial`, by its id. */
+  readonly controlTokens: ReadonlyMap<number, string>;
   /** The bytes of every token, concatenated, with `size + 1` offsets; control tokens are empty. */
   readonly pieces: { bytes: Uint8Array; offsets: Uint32Array };
   /** `parseSpecial` reads `<|im_start|>` and the like as tokens. */
@@ -98,10 +100,11 @@ export class EngineClient {
   /** Opens the tokenizer of a GGUF; one without tensors will do. */
   async openVocabulary(path: string): Promise<Vocabulary> {
     const opened = await this.#host.call('openVocabulary', { path }, OPEN_MS);
-    const { handle, endTokens, ...constant } = opened;
+    const { handle, endTokens, controlTokens, ...constant } = opened;
     return {
       ...constant,
       endTokens: new Set(endTokens),
+      controlTokens: new Map(controlTokens.map(({ id, text }) => [id, text])),
       tokenize: (text, options) => this.#host.call('tokenize', { handle, text, ...options }, TOKENIZE_MS),
       grammarProblem: (grammar) => this.#host.call('grammarProblem', { handle, grammar }, TOKENIZE_MS),
       close: async () => {

@@ -29,6 +29,7 @@ const vocabulary = z.strictObject({
   eosText: z.string(),
   addsBos: z.boolean(),
   endTokens: int32Array,
+  controlTokens: z.array(z.strictObject({ id: token, text: z.string() })),
   /** The bytes of every token, concatenated, with `size + 1` offsets. */
   pieces: z.strictObject({ bytes: uint8Array, offsets: uint32Array }),
 });

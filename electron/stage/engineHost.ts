@@ -32,7 +32,8 @@ serveHost(engineContract, () => ({
     vocabularies.set(handle, vocabulary);
     const { size, bosToken, eosToken, bosText, eosText, addsBos } = vocabulary;
     const [endTokens, pieces] = [vocabulary.endTokens(), vocabulary.pieces()];
-    return { handle, size, bosToken, eosToken, bosText, eosText, addsBos, endTokens, pieces };
+    const controlTokens = vocabulary.controlTokens();
+    return { handle, size, bosToken, eosToken, bosText, eosText, addsBos, endTokens, controlTokens, pieces };
   },
 
   tokenize: async ({ handle, text, ...options }) => opened(handle).tokenize(text, options),

@@ -1,5 +1,5 @@
 /** The hosts there are: the entry file of each is `<name>Host`. */
-export type HostName = 'stage' | 'engine';
+export type HostName = 'stage' | 'engine' | 'template';
 
 /** A running host process as its parent sees it. */
 export interface HostChild {

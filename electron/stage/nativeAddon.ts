@@ -188,6 +188,8 @@ export interface NativeVocabulary {
   pieces(): { bytes: Uint8Array; offsets: Uint32Array };
   /** Tokens that end a generation. */
   endTokens(): Int32Array;
+  /** Tokens that are read only with `parseSpecial`, each as the vocabulary spells it. */
+  controlTokens(): { id: number; text: string }[];
   free(): void;
 }
 

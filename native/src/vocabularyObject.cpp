@@ -31,6 +31,7 @@ Napi::Function VocabularyObject::define(Napi::Env env) {
                          InstanceMethod<&VocabularyObject::grammarProblem>("grammarProblem"),
                          InstanceMethod<&VocabularyObject::pieces>("pieces"),
                          InstanceMethod<&VocabularyObject::endTokens>("endTokens"),
+                         InstanceMethod<&VocabularyObject::controlTokens>("controlTokens"),
                          InstanceMethod<&VocabularyObject::free>("free"),
                      });
 }
@@ -134,6 +135,24 @@ Napi::Value VocabularyObject::pieces(const Napi::CallbackInfo& info) {
 
 Napi::Value VocabularyObject::endTokens(const Napi::CallbackInfo& info) {
   return with(info.Env(), [&](const Vocabulary& it) { return int32Array(info.Env(), it.endTokens()); });
+}
+
+Napi::Value VocabularyObject::controlTokens(const Napi::CallbackInfo& info) {
+  return with(info.Env(), [&](const Vocabulary& vocabulary) {
+    Napi::Array tokens = Napi::Array::New(info.Env());
+    std::string piece;
+    for (int32_t token = 0; token < vocabulary.size(); token++) {
+      piece.clear();
+      vocabulary.appendPiece(token, piece);
+      const std::string text = vocabulary.text(token);
+      if (!piece.empty() || text.empty()) continue;
+      Napi::Object entry = Napi::Object::New(info.Env());
+      entry.Set("id", token);
+      entry.Set("text", text);
+      tokens.Set(tokens.Length(), entry);
+    }
+    return tokens;
+  });
 }
 
 void VocabularyObject::free(const Napi::CallbackInfo&) { vocabulary_.reset(); }

@@ -29,6 +29,7 @@ class VocabularyObject : public Napi::ObjectWrap<VocabularyObject> {
   Napi::Value grammarProblem(const Napi::CallbackInfo& info);
   Napi::Value pieces(const Napi::CallbackInfo& info);
   Napi::Value endTokens(const Napi::CallbackInfo& info);
+  Napi::Value controlTokens(const Napi::CallbackInfo& info);
   void free(const Napi::CallbackInfo& info);
 
   /** `read(env, vocabulary)`, or throws Unloaded after free(). */

@@ -49,11 +49,17 @@ const LONGEST = 2 ** 18;
  * @throws UnsupportedSchema
  */
 export function jsonSchemaGrammar(schema: unknown): string {
-  const writer = new SchemaWriter(schema);
-  const root = writer.value(schema, '', 0);
-  const text = [`root ::= ${root}`, ...writer.rules()].join('\n');
+  const { root, rules } = schemaRules(schema, 'r');
+  const text = [`root ::= ${root}`, ...rules].join('\n');
   if (Buffer.byteLength(text) > LONGEST) throw new UnsupportedSchema('', 'is too large to be kept');
   return `${text}\n`;
+}
+
+/** The same as an expression and the rules that it needs; all but those of JSON itself are named with `prefix`. */
+export function schemaRules(schema: unknown, prefix: string): { root: string; rules: string[] } {
+  const writer = new SchemaWriter(schema, prefix);
+  const root = writer.value(schema, '', 0);
+  return { root, rules: writer.rules() };
 }
 
 /** GBNF for any JSON object. */
@@ -63,6 +69,7 @@ export function jsonObjectGrammar(): string {
 
 class SchemaWriter {
   readonly #root: unknown;
+  readonly #prefix: string;
   /** Rules by name, and the names of those that may be shared. */
   readonly #bodies = new Map<string, string>();
   readonly #names = new Map<string, string>();
@@ -70,8 +77,9 @@ class SchemaWriter {
   readonly #used = new Set<keyof typeof jsonRules>();
   #next = 1;
 
-  constructor(root: unknown) {
+  constructor(root: unknown, prefix: string) {
     this.#root = root;
+    this.#prefix = prefix;
   }
 
   rules(): string[] {
@@ -333,7 +341,7 @@ class SchemaWriter {
   }
 
   #name(): string {
-    const name = `r${this.#next}`;
+    const name = `${this.#prefix}${this.#next}`;
     this.#next += 1;
     return name;
   }

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { ServedModel } from '../../pipeline/servedModel.ts';
-import { type ChatMessage, renderChat } from '../chatTemplate.ts';
 import { readAnswerCall } from '../openai/answerBody.ts';
 import { readSampling } from '../openai/samplingBody.ts';
 import { parseBody } from '../parseBody.ts';
-import type { TextRequest } from '../textRequest.ts';
+import type { ChatMessage } from '../template/chatMessage.ts';
+import { type Chat, plainChat, renderChat } from '../template/renderChat.ts';
+import type { TemplateRenderer } from '../template/templateRenderer.ts';
+import { plainShape, type TextRequest } from '../textRequest.ts';
 
 const notServed = 'is not supported; leave it out';
 const none = z.array(z.unknown()).length(0, notServed).nullish();
@@ -43,7 +45,7 @@ const commonFields = {
     })
     .nullish(),
   options: optionFields.nullish(),
-  think: off,
+  think: z.union([z.boolean(), z.enum(['low', 'medium', 'high'])], 'must be a boolean, low, medium or high').nullish(),
   logprobs: off,
   top_logprobs: z.literal(0, notServed).nullish(),
 };
@@ -82,7 +84,9 @@ export interface OllamaCall {
   said: { messages: ChatMessage[] } | { prompt: string } | null;
   /** Tokens that the context must hold at least. */
   context: number;
-  settings: Omit<TextRequest, 'model' | 'prompt'>;
+  /** How much the model shall think. */
+  effort: Chat['effort'];
+  settings: Omit<TextRequest, 'model' | 'prompt' | 'shape'>;
 }
 
 /** Reads the body of `POST /api/chat`. @throws GatewayError 400 that names the field. */
@@ -103,14 +107,15 @@ export function readOllamaGenerate(input: unknown): OllamaCall {
 }
 
 /** What the model is to see of it. @throws GatewayError 400. */
-export function ollamaTextRequest(
-  settings: OllamaCall['settings'],
+export async function ollamaTextRequest(
+  { settings, effort }: Pick<OllamaCall, 'settings' | 'effort'>,
   said: NonNullable<OllamaCall['said']>,
-  model: ServedModel,
-): TextRequest {
-  if ('prompt' in said) return { ...settings, model, prompt: said.prompt };
-  const { prompt, stop } = renderChat(model, said.messages);
-  return { ...settings, model, prompt, stop: [...settings.stop, ...stop] };
+  { model, templates }: { model: ServedModel; templates: TemplateRenderer },
+): Promise<TextRequest> {
+  if ('prompt' in said) return { ...settings, model, prompt: said.prompt, shape: plainShape };
+  const chat = { ...plainChat(said.messages), effort, constrained: settings.sampling.grammar !== null };
+  const { prompt, shape, stop } = await renderChat(model, chat, templates);
+  return { ...settings, model, prompt, shape, stop: [...settings.stop, ...stop] };
 }
 
 function common(body: z.infer<z.ZodObject<typeof commonFields>>): Omit<OllamaCall, 'said'> {
@@ -123,5 +128,7 @@ function common(body: z.infer<z.ZodObject<typeof commonFields>>): Omit<OllamaCal
   });
   const maxTokens = length == null || length < 1 ? null : length;
   const { settings } = readAnswerCall({ model: body.model, seed, stop }, { maxTokens, sampling });
-  return { model: body.model, stream: body.stream ?? true, context: context ?? 0, settings };
+  const { think } = body;
+  const effort = think == null ? null : think === true ? 'any' : think === false ? 'none' : think;
+  return { model: body.model, stream: body.stream ?? true, context: context ?? 0, effort, settings };
 }

@@ -10,7 +10,7 @@ import { started } from '../http/started.ts';
 import { findModel } from '../openai/modelsRoutes.ts';
 import type { TextEvent } from '../textRequest.ts';
 import { type OllamaCall, ollamaTextRequest, readOllamaChat, readOllamaGenerate } from './ollamaBody.ts';
-import { type OllamaWord, ollamaWords } from './ollamaWords.ts';
+import { type OllamaText, type OllamaWord, ollamaWords } from './ollamaWords.ts';
 
 /**
  * The routes of Ollama that editors speak: `tags`, `version`, `chat` and `generate`, errors as `{"error": "..."}`. Its clients
@@ -27,12 +27,15 @@ export function ollamaRoutes(routes: FastifyInstance, context: GatewayContext): 
   routes.get('/version', () => ({ version: build }));
   routes.get('/tags', () => ({ models: models.list().map(modelTag) }));
   routes.post('/chat', (request, reply) =>
-    answer({ request, reply }, context, readOllamaChat(request.body), (content) => ({
-      message: { role: 'assistant', content },
+    answer({ request, reply }, context, readOllamaChat(request.body), ({ text, thinking }) => ({
+      message: { role: 'assistant', content: text, ...(thinking === '' ? {} : { thinking }) },
     })),
   );
   routes.post('/generate', (request, reply) =>
-    answer({ request, reply }, context, readOllamaGenerate(request.body), (response) => ({ response })),
+    answer({ request, reply }, context, readOllamaGenerate(request.body), ({ text, thinking }) => ({
+      response: text,
+      ...(thinking === '' ? {} : { thinking }),
+    })),
   );
 }
 
@@ -48,9 +51,9 @@ function modelTag({ id, createdAt }: ServedModel): object {
 
 async function answer(
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-  { models, failureGraceMs }: GatewayContext,
-  { model: name, stream, said, context, settings }: OllamaCall,
-  word: (text: string) => object,
+  { models, templates, failureGraceMs }: GatewayContext,
+  { model: name, stream, said, context, effort, settings }: OllamaCall,
+  word: (said: OllamaText) => object,
 ): Promise<object | undefined> {
   const signal = disconnectSignal(reply);
   const model = findTagged(models, name);
@@ -59,9 +62,9 @@ async function answer(
     throw invalidField('options.num_ctx', message);
   }
   const head = () => ({ model: name, created_at: new Date().toISOString() });
-  if (said === null) return { ...head(), ...word(''), done: true, done_reason: 'load' };
+  if (said === null) return { ...head(), ...word({ text: '', thinking: '' }), done: true, done_reason: 'load' };
   const begun = performance.now();
-  const admitted = await admitRequest(ollamaTextRequest(settings, said, model), 'messages');
+  const admitted = await admitRequest(await ollamaTextRequest({ settings, effort }, said, { model, templates }), 'messages');
   const { promptTokens, maxTokens, seed } = admitted;
   request.log.info({ model: model.id, promptTokens: promptTokens.length, maxTokens, seed }, 'generation admitted');
   const events = generateText(admitted, signal);
@@ -77,12 +80,14 @@ async function answer(
     return undefined;
   }
   const texts: string[] = [];
+  const thoughts: string[] = [];
   let last = {};
-  for await (const { text, line } of words(events)) {
+  for await (const { text, thinking, line } of words(events)) {
     texts.push(text);
+    thoughts.push(thinking);
     last = line;
   }
-  return { ...last, ...word(texts.join('')) };
+  return { ...last, ...word({ text: texts.join(''), thinking: thoughts.join('') }) };
 }
 
 async function* linesOf(words: AsyncIterable<OllamaWord>): AsyncGenerator<object> {

@@ -21,6 +21,9 @@ export const answerFields = {
   stop: z.union([stopString, z.array(stopString).max(MAX_STOP_STRINGS)]).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  service_tier: z
+    .enum(['auto', 'default', 'flex'], 'must be auto, default, or flex for what may wait for others')
+    .nullish(),
 };
 const answerBody = z.object(answerFields);
 
@@ -31,7 +34,9 @@ export interface AnswerCall {
   choices: number;
   stream: boolean;
   includeUsage: boolean;
-  settings: Omit<TextRequest, 'model' | 'prompt'>;
+  /** Said in the answer where it was asked for. */
+  tier: 'default' | 'flex' | null;
+  settings: Omit<TextRequest, 'model' | 'prompt' | 'shape'>;
 }
 
 /** @throws GatewayError 400 that names the field. */
@@ -48,17 +53,19 @@ export function readAnswerCall(
     choices: body.n ?? 1,
     stream,
     includeUsage: body.stream_options?.include_usage ?? false,
+    tier: body.service_tier == null ? null : body.service_tier === 'flex' ? 'flex' : 'default',
     settings: {
       maxTokens,
       sampling,
       seed: body.seed == null ? null : unsigned(body.seed),
+      bulk: body.service_tier === 'flex',
       stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
     },
   };
 }
 
 /** @throws GatewayError 400 for a bias of a token that the model does not have. */
-export function refuseUnknownBias({ settings }: AnswerCall, model: ServedModel): void {
+export function refuseUnknownBias({ settings }: Pick<AnswerCall, 'settings'>, model: ServedModel): void {
   const tokens = model.pieces.offsets.length - 1;
   const unknown = settings.sampling.logitBias.find(([token]) => token >= tokens);
   if (unknown === undefined) return;

@@ -3,7 +3,7 @@ import { admitRequest } from '../admitRequest.ts';
 import type { GatewayContext } from '../gatewayContext.ts';
 import { type ChoiceEvent, generateChoices } from '../generateChoices.ts';
 import { disconnectSignal } from '../http/disconnectSignal.ts';
-import { sendEvents } from '../http/sendEvents.ts';
+import { type EventStreamOptions, sendEvents } from '../http/sendEvents.ts';
 import { started } from '../http/started.ts';
 import type { TextRequest } from '../textRequest.ts';
 import type { AnswerCall } from './answerBody.ts';
@@ -11,8 +11,10 @@ import type { AnswerHead, AnswerOptions } from './chatAnswer.ts';
 
 /** How an API words its answers. */
 export interface AnswerWording {
-  /** `chatcmpl` or `cmpl`. */
+  /** `chatcmpl-`, `cmpl-` or `resp_`. */
   idPrefix: string;
+  /** See `EventStreamOptions`. */
+  named?: NonNullable<EventStreamOptions['named']>;
   /** The field that a prompt that is too long is blamed on. */
   promptParam: string;
   chunks(head: AnswerHead, events: AsyncIterable<ChoiceEvent>, options: AnswerOptions): AsyncIterable<object>;
@@ -24,7 +26,7 @@ export async function answerText(
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   { build, keepAliveMs, failureGraceMs }: GatewayContext,
   { call, text }: { call: AnswerCall; text: TextRequest },
-  { idPrefix, promptParam, chunks, whole }: AnswerWording,
+  { idPrefix, promptParam, named, chunks, whole }: AnswerWording,
 ): Promise<object | undefined> {
   const signal = disconnectSignal(reply);
   const admitted = await admitRequest(text, promptParam);
@@ -32,10 +34,11 @@ export async function answerText(
   const model = text.model.id;
   request.log.info({ model, promptTokens: promptTokens.length, maxTokens, seed }, 'generation admitted');
   const head: AnswerHead = {
-    id: `${idPrefix}-${request.id}`,
+    id: `${idPrefix}${request.id}`,
     created: Math.floor(Date.now() / 1000),
     model,
     system_fingerprint: `roomful-${build}`,
+    ...(call.tier === null ? {} : { service_tier: call.tier }),
   };
   const { choices, includeUsage } = call;
   const options = { choices, includeUsage, logprobs: call.settings.sampling.topLogprobs !== null };
@@ -45,6 +48,7 @@ export async function answerText(
     signal,
     keepAliveMs,
     onError: (error) => request.log.error({ err: error }, 'stream ended with an error'),
+    ...(named === undefined ? {} : { named }),
   });
   return undefined;
 }

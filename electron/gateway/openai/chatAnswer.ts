@@ -1,7 +1,7 @@
 import type { ChoiceEvent } from '../generateChoices.ts';
-import type { TextLogprob, TextToken, TextUsage } from '../textRequest.ts';
+import type { TextEndReason, TextEvent, TextLogprob, TextToken, TextUsage } from '../textRequest.ts';
 import { answerUsage, type OpenAiUsage } from './answerUsage.ts';
-import { wholeChoices } from './wholeChoices.ts';
+import { type WholeChoice, wholeChoices } from './wholeChoices.ts';
 
 /** What all parts of one answer have in common. */
 export interface AnswerHead {
@@ -10,14 +10,33 @@ export interface AnswerHead {
   created: number;
   model: string;
   system_fingerprint: string;
+  service_tier?: 'default' | 'flex';
 }
 
 interface ChatDelta {
   role?: 'assistant';
   content?: string;
+  reasoning_content?: string;
+  /** The id and the name of a call come first, then its arguments in pieces. */
+  tool_calls?: {
+    index: number;
+    id?: string;
+    type?: 'function';
+    function: { name?: string; arguments: string };
+  }[];
 }
 
-interface ChatLogprob {
+interface ChatMessageBody {
+  role: 'assistant';
+  /** Null where it only calls. */
+  content: string | null;
+  refusal: null;
+  /** What the model thought before, as DeepSeek, vLLM and llama-server give it. */
+  reasoning_content?: string;
+  tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: string } }[];
+}
+
+export interface ChatLogprob {
   token: string;
   logprob: number;
   /** The token's UTF-8, which alone need not be whole characters; null for a control token. */
@@ -29,7 +48,7 @@ interface ChatLogprobs {
   refusal: null;
 }
 
-export type FinishReason = 'stop' | 'length';
+export type FinishReason = TextEndReason;
 
 /** What OpenAI gives for a token that cannot be; JSON has no infinity. */
 export const NEVER = -9999;
@@ -51,7 +70,7 @@ export interface ChatCompletion extends AnswerHead {
   object: 'chat.completion';
   choices: {
     index: number;
-    message: { role: 'assistant'; content: string; refusal: null };
+    message: ChatMessageBody;
     logprobs: ChatLogprobs | null;
     finish_reason: FinishReason;
   }[];
@@ -66,7 +85,7 @@ export interface AnswerOptions {
 }
 
 /**
- * Chunks of a stream: the roles, the text, each choice's finish reason, and usage with empty choices where it was asked for.
+ * Chunks of a stream: the roles, the thinking, text and calls, each choice's finish reason, and usage with empty choices where it was asked for.
  */
 export async function* chatChunks(
   head: AnswerHead,
@@ -82,12 +101,17 @@ export async function* chatChunks(
   const usages: TextUsage[] = [];
   for (let index = 0; index < choices; index += 1) yield chunk(index, { role: 'assistant', content: '' }, null);
   for await (const { choice, event } of events) {
-    if (event.kind === 'text') {
-      yield chunk(choice, { content: event.text }, null, event.tokens);
-      continue;
+    switch (event.kind) {
+      case 'text':
+        yield chunk(choice, { content: event.text }, null, event.tokens);
+        break;
+      case 'end':
+        usages[choice] = event.usage;
+        yield chunk(choice, {}, event.reason);
+        break;
+      default:
+        yield chunk(choice, chatDelta(event), null);
     }
-    usages[choice] = event.usage;
-    yield chunk(choice, {}, event.reason);
   }
   if (includeUsage) yield { ...head, object: 'chat.completion.chunk', choices: [], usage: answerUsage(usages) };
 }
@@ -102,13 +126,38 @@ export async function chatCompletion(
   return {
     ...head,
     object: 'chat.completion',
-    choices: choices.map(({ text, tokens, reason }, index) => ({
+    choices: choices.map((choice, index) => ({
       index,
-      message: { role: 'assistant', content: text, refusal: null },
-      logprobs: logprobs ? chatLogprobs(tokens) : null,
-      finish_reason: reason,
+      message: chatMessage(choice),
+      logprobs: logprobs ? chatLogprobs(choice.tokens) : null,
+      finish_reason: choice.reason,
     })),
     usage: answerUsage(choices.map(({ usage }) => usage)),
+  };
+}
+
+function chatDelta(event: Extract<TextEvent, { kind: 'reasoning' | 'call' | 'arguments' }>): ChatDelta {
+  switch (event.kind) {
+    case 'reasoning':
+      return { reasoning_content: event.text };
+    case 'call': {
+      const { index, id, name } = event;
+      return { tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] };
+    }
+    case 'arguments':
+      return { tool_calls: [{ index: event.index, function: { arguments: event.text } }] };
+  }
+}
+
+function chatMessage({ text, reasoning, calls }: WholeChoice): ChatMessageBody {
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    refusal: null,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0
+      ? {}
+      : { tool_calls: calls.map(({ id, ...call }) => ({ id, type: 'function' as const, function: call })) }),
   };
 }
 
@@ -117,7 +166,8 @@ function chatLogprobs(tokens: readonly TextToken[]): ChatLogprobs {
   return { content, refusal: null };
 }
 
-function chatLogprob({ bytes, logprob }: TextLogprob): ChatLogprob {
+/** A token in the words of OpenAI. */
+export function chatLogprob({ bytes, logprob }: TextLogprob): ChatLogprob {
   const token = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   return { token, logprob: Math.max(NEVER, logprob), bytes: bytes.length === 0 ? null : [...bytes] };
 }

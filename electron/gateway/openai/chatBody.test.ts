@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { plainSampling } from '../../pipeline/plainSampling.ts';
 import { GatewayError } from '../gatewayError.ts';
+import { plainChat } from '../template/renderChat.ts';
 import { readChatBody } from './chatBody.ts';
 
 const user = { role: 'user', content: 'Hello' };
@@ -22,11 +23,11 @@ describe('readChatBody', () => {
     expect(readChatBody(body)).toEqual({
       model: 'demo',
       choices: 1,
-      messages: [user],
-      template: 'model',
+      chat: plainChat([{ role: 'user', content: 'Hello' }]),
       stream: false,
       includeUsage: false,
-      settings: { maxTokens: null, sampling: plainSampling, seed: null, stop: [] },
+      tier: null,
+      settings: { maxTokens: null, sampling: plainSampling, seed: null, stop: [], bulk: false },
     });
     const nulls = { max_tokens: null, temperature: null, top_p: null, seed: null, stop: null, stream: null, n: null };
     expect(readChatBody({ ...body, ...nulls, stream_options: null, tools: null })).toEqual(readChatBody(body));
@@ -53,7 +54,7 @@ describe('readChatBody', () => {
       { role: 'assistant', refusal: 'no', audio: null },
       { role: 'user', content: null },
     ];
-    expect(readChatBody({ ...body, messages }).messages).toEqual([
+    expect(readChatBody({ ...body, messages }).chat.messages).toEqual([
       { role: 'system', content: 'a' },
       { role: 'developer', content: 'b' },
       { role: 'user', content: 'c d', name: 'Ann' },
@@ -152,13 +153,11 @@ describe('readChatBody', () => {
   });
 
   it.each([
-    ['tools', [{ type: 'function', function: { name: 'now' } }]],
     ['tool_choice', 'required'],
     ['functions', [{}]],
     ['modalities', ['text', 'audio']],
-    ['reasoning_effort', 'high'],
     ['store', true],
-    ['service_tier', 'flex'],
+    ['service_tier', 'priority'],
     ['ignore_eos', true],
     ['guided_regex', 'a+'],
     ['xtc_probability', 0.5],

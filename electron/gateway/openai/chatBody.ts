@@ -1,12 +1,17 @@
 import { z } from 'zod';
 import type { ServedModel } from '../../pipeline/servedModel.ts';
-import { type ChatMessage, renderChat, type TemplateChoice } from '../chatTemplate.ts';
 import { invalidField } from '../gatewayError.ts';
 import { parseBody } from '../parseBody.ts';
+import type { ChatMessage } from '../template/chatMessage.ts';
+import { genericTemplates } from '../template/genericTemplates.ts';
+import { type Chat, renderChat } from '../template/renderChat.ts';
+import type { TemplateRenderer } from '../template/templateRenderer.ts';
 import type { TextRequest } from '../textRequest.ts';
+import { orCall } from '../tools/callPlan.ts';
 import { type AnswerCall, answerFields, readAnswerCall, refuseUnknownBias } from './answerBody.ts';
 import { refuseUnservedChatFields } from './refusedFields.ts';
 import { readSampling, samplingFields } from './samplingBody.ts';
+import { readTools, toolFields } from './toolsBody.ts';
 
 const part = z.discriminatedUnion(
   'type',
@@ -14,7 +19,10 @@ const part = z.discriminatedUnion(
     z.object({ type: z.literal('text'), text: z.string() }),
     z.object({ type: z.literal('refusal'), refusal: z.string() }),
   ],
-  { error: 'only parts of type "text" are supported' },
+  {
+    error:
+      'only parts of type "text" are supported: the models that are served here read text, and no address is fetched',
+  },
 );
 const content = z.union([z.string(), z.array(part)]).nullable();
 const name = z.string().nullish();
@@ -36,6 +44,7 @@ const message = z.discriminatedUnion(
       content: content.optional(),
       name,
       refusal: z.string().nullish(),
+      reasoning_content: z.string().nullish(),
       tool_calls: z.array(toolCall).nullish(),
       audio: nothing,
       function_call: nothing,
@@ -45,19 +54,35 @@ const message = z.discriminatedUnion(
   { error: 'must be one of system, developer, user, assistant, tool' },
 );
 
+const templateNames = ['generic', ...Object.keys(genericTemplates)].join(', ');
+
+/** What the template is told, in the words of llama-server and vLLM. */
+export const chatFields = {
+  chat_template: z
+    .custom<Chat['template']>(
+      (name) => name === 'generic' || (typeof name === 'string' && Object.hasOwn(genericTemplates, name)),
+      `must be left out, or one of ${templateNames}`,
+    )
+    .nullish(),
+  chat_template_kwargs: z.record(z.string(), z.json()).nullish(),
+  reasoning_effort: z
+    .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'], 'must be none, minimal, low, medium, high or xhigh')
+    .nullish(),
+};
+
 const chatBody = z.object({
   ...answerFields,
   messages: z.array(message).min(1, 'must hold at least one message'),
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
   ...samplingFields,
-  chat_template: z.literal('chatml', 'must be left out, or "chatml" for a generic template').nullish(),
+  ...toolFields,
+  ...chatFields,
 });
 
 /** A chat request that is well formed; nothing of it was dropped. */
 export interface ChatCall extends AnswerCall {
-  messages: ChatMessage[];
-  template: TemplateChoice;
+  chat: Chat;
 }
 
 /**
@@ -73,23 +98,44 @@ export function readChatBody(input: unknown): ChatCall {
   if (maxTokens != null && maxCompletionTokens != null && maxTokens !== maxCompletionTokens) {
     throw invalidField('max_tokens', 'max_tokens is the old name of max_completion_tokens; send one of them.');
   }
-  const settings = { maxTokens: maxCompletionTokens ?? maxTokens ?? null, sampling: readSampling(body) };
+  const sampling = readSampling(body);
+  const tools = readTools(body);
+  if (tools.tools.length > 0 && body.grammar != null && body.grammar !== '') {
+    throw invalidField('grammar', 'grammar does not go together with tools; send one of them.');
+  }
   return {
-    ...readAnswerCall(body, settings),
-    messages: body.messages.map(chatMessage),
-    template: body.chat_template ?? 'model',
+    ...readAnswerCall(body, { maxTokens: maxCompletionTokens ?? maxTokens ?? null, sampling }),
+    chat: {
+      ...tools,
+      messages: body.messages.map(chatMessage),
+      template: body.chat_template ?? 'model',
+      kwargs: body.chat_template_kwargs ?? {},
+      effort: body.reasoning_effort ?? null,
+      constrained: sampling.grammar !== null,
+    },
   };
 }
 
 /**
  * The chat as its model is to see it.
  *
- * @throws GatewayError 400 for a bias of a token that the model does not have.
+ * @throws GatewayError 400 for a bias of a token that the model does not have, and as `renderChat`.
  */
-export function chatTextRequest(call: ChatCall, model: ServedModel): TextRequest {
+export async function chatTextRequest(
+  call: Pick<ChatCall, 'chat' | 'settings'>,
+  model: ServedModel,
+  templates: TemplateRenderer,
+): Promise<TextRequest> {
   refuseUnknownBias(call, model);
-  const { prompt, stop } = renderChat(model, call.messages, call.template);
-  return { ...call.settings, model, prompt, stop: [...call.settings.stop, ...stop] };
+  const { prompt, shape, stop } = await renderChat(model, call.chat, templates);
+  const { sampling } = call.settings;
+  const { calls } = shape;
+  const grammar =
+    sampling.grammar === null || calls === null ? sampling.grammar : orCall(sampling.grammar, calls.format);
+  return {
+    ...call.settings,
+    ...{ model, prompt, shape, sampling: { ...sampling, grammar }, stop: [...call.settings.stop, ...stop] },
+  };
 }
 
 function chatMessage(body: z.infer<typeof message>): ChatMessage {
@@ -98,6 +144,7 @@ function chatMessage(body: z.infer<typeof message>): ChatMessage {
   if (body.name != null) inner.name = body.name;
   if (body.role !== 'assistant') return inner;
   if (body.content == null && body.refusal != null) inner.content = body.refusal;
+  if (body.reasoning_content != null) inner.reasoning = body.reasoning_content;
   if (body.tool_calls == null || body.tool_calls.length === 0) return inner;
   const toolCalls = body.tool_calls.map((call) => ({ id: call.id, ...call.function }));
   return { ...inner, toolCalls };

@@ -6,7 +6,7 @@ import { chatTextRequest, readChatBody } from './chatBody.ts';
 import { findModel } from './modelsRoutes.ts';
 
 const wording: AnswerWording = {
-  idPrefix: 'chatcmpl',
+  idPrefix: 'chatcmpl-',
   promptParam: 'messages',
   chunks: chatChunks,
   whole: chatCompletion,
@@ -16,7 +16,7 @@ const wording: AnswerWording = {
 export function chatRoute(app: FastifyInstance, context: GatewayContext): void {
   app.post('/v1/chat/completions', async (request, reply) => {
     const call = readChatBody(request.body);
-    const text = chatTextRequest(call, findModel(context.models, call.model));
+    const text = await chatTextRequest(call, findModel(context.models, call.model), context.templates);
     return answerText({ request, reply }, context, { call, text }, wording);
   });
 }

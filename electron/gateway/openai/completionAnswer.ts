@@ -43,6 +43,7 @@ export async function* completionChunks(
       yield chunk(choice, event.text, null, event.tokens);
       continue;
     }
+    if (event.kind !== 'end') continue;
     usages[choice] = event.usage;
     yield chunk(choice, '', event.reason);
   }

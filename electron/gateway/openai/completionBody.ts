@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ServedModel } from '../../pipeline/servedModel.ts';
 import { invalidField } from '../gatewayError.ts';
 import { parseBody } from '../parseBody.ts';
-import type { TextRequest } from '../textRequest.ts';
+import { plainShape, type TextRequest } from '../textRequest.ts';
 import { TokenText } from '../tokenText.ts';
 import { type AnswerCall, answerFields, readAnswerCall, refuseUnknownBias } from './answerBody.ts';
 import { refuseUnservedCompletionFields } from './refusedFields.ts';
@@ -60,7 +60,7 @@ export function readCompletionBody(input: unknown): CompletionCall {
 /** The completion as its model is to see it. */
 export function completionTextRequest(call: CompletionCall, model: ServedModel): TextRequest {
   refuseUnknownBias(call, model);
-  return { ...call.settings, model, prompt: call.prompt };
+  return { ...call.settings, model, prompt: call.prompt, shape: plainShape };
 }
 
 /** What the answer begins with: the prompt where it is to be repeated. */

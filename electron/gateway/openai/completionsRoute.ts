@@ -13,7 +13,7 @@ export function completionsRoute(app: FastifyInstance, context: GatewayContext):
     const text = completionTextRequest(call, model);
     const echo = echoText(call, model);
     const wording: AnswerWording = {
-      idPrefix: 'cmpl',
+      idPrefix: 'cmpl-',
       promptParam: 'prompt',
       chunks: (head, events, options) => completionChunks(head, events, { ...options, echo }),
       whole: (head, events, options) => textCompletion(head, events, { ...options, echo }),

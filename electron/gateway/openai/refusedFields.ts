@@ -24,8 +24,8 @@ const commonFields: Record<string, readonly unknown[]> = {
  * Fields of chat requests (of OpenAI, and of llama-server and vLLM as clients send them) that would change the answer and
  * are not served yet, each with the values that change nothing. Null changes nothing anywhere.
  *
- * `user`, `safety_identifier`, `metadata`, `prompt_cache_key`, `prompt_cache_retention` and `parallel_tool_calls` are in
- * neither list: without tools, accounts and a store they have no bearing on an answer.
+ * `user`, `safety_identifier`, `metadata`, `prompt_cache_key` and `prompt_cache_retention` are in neither list: without accounts
+ * and a store they have no bearing on an answer.
  */
 const chatFields: Record<string, readonly unknown[]> = {
   audio: [],
@@ -34,15 +34,10 @@ const chatFields: Record<string, readonly unknown[]> = {
   modalities: [['text']],
   moderation: [],
   prediction: [],
-  reasoning_effort: [],
-  service_tier: ['auto', 'default'],
   store: [false],
-  tool_choice: ['none', 'auto'],
-  tools: [[]],
   verbosity: ['medium'],
   web_search_options: [],
 
-  chat_template_kwargs: [{}],
   continue_final_message: [false],
   ...commonFields,
 };
@@ -54,6 +49,24 @@ const completionFields: Record<string, readonly unknown[]> = {
   ...commonFields,
 };
 
+/** The same of the Responses API. What refers to something stored is among them, since nothing is. */
+const responseFields: Record<string, readonly unknown[]> = {
+  background: [false],
+  context_management: [[]],
+  conversation: [],
+  max_tool_calls: [],
+  moderation: [],
+  previous_response_id: [],
+  prompt: [],
+  'reasoning.generate_summary': [],
+  'reasoning.summary': [],
+  'reasoning.encrypted_content': [],
+  store: [false],
+  'stream_options.include_obfuscation': [false],
+  'text.verbosity': ['medium'],
+  truncation: ['disabled'],
+};
+
 /** @throws GatewayError 400 that names the first field of a chat that is not served, with the values that are. */
 export function refuseUnservedChatFields(body: object): void {
   refuseUnserved(body, chatFields);
@@ -62,6 +75,11 @@ export function refuseUnservedChatFields(body: object): void {
 /** See refuseUnservedChatFields. */
 export function refuseUnservedCompletionFields(body: object): void {
   refuseUnserved(body, completionFields);
+}
+
+/** See refuseUnservedChatFields. */
+export function refuseUnservedResponseFields(body: object): void {
+  refuseUnserved(body, responseFields);
 }
 
 function refuseUnserved(body: object, fields: Record<string, readonly unknown[]>): void {

@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto';
+import type { ServedModel } from '../../pipeline/servedModel.ts';
+import { GatewayError, invalidField } from '../gatewayError.ts';
+import type { AnswerShape } from '../textRequest.ts';
+import { type CallFormat, hermesCalls } from '../tools/callFormat.ts';
+import { planCalls } from '../tools/callPlan.ts';
+import type { ChatMessage, ChatTool } from './chatMessage.ts';
+import { withCallsAsText, withSystemFolded, withToolInstruction, withTurnsMerged } from './foldMessages.ts';
+import { type GenericName, genericFormat, genericTemplates, knownFormat } from './genericTemplates.ts';
+import { PlainText, type PromptPiece } from './plainText.ts';
+import { TemplateFailure, type TemplateRenderer } from './templateRenderer.ts';
+import { type TemplateTraits, templateTraits } from './templateTraits.ts';
+
+/** `model`: the template of the GGUF. `generic`: that of the model's format as far as it can be told. Else a format by name. */
+export type TemplateChoice = 'model' | 'generic' | GenericName;
+
+export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh';
+
+/** A conversation as a client sent it, and what it wants of the answer. */
+export interface Chat {
+  messages: readonly ChatMessage[];
+  /** Those that the model may call; none where it may call nothing. */
+  tools: readonly ChatTool[];
+  /** It must call. */
+  mustCall: boolean;
+  parallelCalls: boolean;
+  template: TemplateChoice;
+  /** Variables of the template by name. */
+  kwargs: Readonly<Record<string, unknown>>;
+  /** How much it shall think; `any`: that it shall. */
+  effort: ReasoningEffort | 'any' | null;
+  /** A grammar holds for the answer, which leaves no room for thinking aloud. */
+  constrained: boolean;
+}
+
+/** A conversation that asks for nothing else. */
+export function plainChat(messages: readonly ChatMessage[]): Chat {
+  const nothing = { tools: [], mustCall: false, parallelCalls: true, kwargs: {}, effort: null, constrained: false };
+  return { ...nothing, messages, template: 'model' };
+}
+
+export interface RenderedChat {
+  prompt: PromptPiece[];
+  shape: AnswerShape;
+  /** Ends the answer although it is no end token of the model. */
+  stop: readonly string[];
+}
+
+const offer = 'Send "chat_template": "generic" to use a generic one.';
+const OWN_VARIABLES = new Set([
+  ...['messages', 'tools', 'documents', 'add_generation_prompt', 'bos_token', 'eos_token', 'range', 'raise_exception'],
+  ...['strftime_now', 'true', 'false', 'none', 'True', 'False', 'None'],
+]);
+
+/**
+ * The prompt of a conversation, rendered with the model's own Jinja template up to where the assistant speaks, and how the answer
+ * is to be read. What a template has no place for is put where it has one: the role developer becomes system, instructions go
+ * into the user's next message, messages of one role in a row become one, tools and earlier calls are told in words. Nothing that
+ * a client wrote is read as a control token.
+ *
+ * @throws GatewayError `chat_template_missing` or `chat_template_broken` of the model, both offering a generic one;
+ * `chat_template_refused` with the template's own reason for these messages; 400 for a field that the template has no place for.
+ */
+export async function renderChat(model: ServedModel, chat: Chat, templates: TemplateRenderer): Promise<RenderedChat> {
+  const { source, stop } = chosenTemplate(model, chat.template);
+  const traits = templateTraits(source);
+  const kwargs = templateVariables(chat, traits, model);
+  const format = traits.calls ?? hermesCalls;
+  const plain = new PlainText(model.controlTokens);
+  const told =
+    chat.tools.length > 0 && traits.calls === null ? withToolInstruction(chat.messages, chat.tools) : chat.messages;
+  const messages = traits.callHistory ? told : withCallsAsText(told);
+  const tools = traits.calls === null || chat.tools.length === 0 ? null : plain.cover(chat.tools.map(templateTool));
+  const render = (attempt: readonly ChatMessage[]): Promise<string> =>
+    templates.render(source, {
+      ...plain.cover(kwargs),
+      messages: plain.cover(attempt.map((message) => templateMessage(message, traits, source))),
+      add_generation_prompt: true,
+      bos_token: model.bosText,
+      eos_token: model.eosText,
+      // As Hugging Face passes them: templates ask `tools is not none`.
+      tools,
+      documents: null,
+    });
+  const prompt = await firstThatRenders(messages, render, { model, covered: (text) => plain.cover(text) });
+  return { ...opened(plain.pieces(prompt), prompt, { chat, format, traits }), stop };
+}
+
+/** Tries the messages as they are, then in the forms that stricter templates take. */
+async function firstThatRenders(
+  messages: readonly ChatMessage[],
+  render: (attempt: readonly ChatMessage[]) => Promise<string>,
+  { model, covered }: { model: ServedModel; covered: (text: string) => string },
+): Promise<string> {
+  const attempts = [messages, withTurnsMerged(messages), withTurnsMerged(withSystemFolded(messages))];
+  let refusal: TemplateFailure | null = null;
+  for (const [index, attempt] of attempts.entries()) {
+    try {
+      const prompt = await render(attempt);
+      const instructions = attempt.filter(({ role }) => role === 'system' || role === 'developer');
+      // A template without a place for them may leave them out without a word.
+      if (
+        index === attempts.length - 1 ||
+        instructions.every(({ content }) => prompt.includes(covered(content.trim())))
+      )
+        return prompt;
+    } catch (cause) {
+      if (!(cause instanceof TemplateFailure)) throw cause;
+      if (cause.kind !== 'refused') throw asGatewayError(cause, model);
+      refusal ??= cause;
+    }
+  }
+  throw asGatewayError(refusal ?? new TemplateFailure('refused', 'it leaves out the instructions'), model);
+}
+
+function asGatewayError(cause: TemplateFailure, { id }: ServedModel): GatewayError {
+  if (cause.kind === 'broken') {
+    const message = `The chat template of ${id} is broken (${cause.message}). ${offer}`;
+    return new GatewayError(message, { status: 400, param: 'messages', code: 'chat_template_broken', cause });
+  }
+  if (cause.kind === 'runaway') {
+    const message = `The chat template of ${id} was stopped: ${cause.message}. ${offer}`;
+    return new GatewayError(message, { status: 400, param: 'messages', code: 'chat_template_broken', cause });
+  }
+  const message = `The chat template of ${id} refuses these messages: ${cause.message}`;
+  return new GatewayError(message, { status: 400, param: 'messages', code: 'chat_template_refused', cause });
+}
+
+function chosenTemplate(model: ServedModel, choice: TemplateChoice): { source: string; stop: readonly string[] } {
+  if (choice === 'generic') return genericTemplates[genericFormat(model)];
+  if (choice !== 'model') return genericTemplates[choice];
+  const own = model.chatTemplate;
+  if (own !== null && own.trim() !== '') return { source: own, stop: [] };
+  const known = knownFormat(model);
+  if (known !== null) return genericTemplates[known];
+  throw new GatewayError(`The model ${model.id} has no chat template. ${offer}`, {
+    ...{ status: 400, param: 'messages', code: 'chat_template_missing' },
+  });
+}
+
+/** What the template is told beside the messages. */
+function templateVariables(
+  { kwargs, effort }: Chat,
+  { mentions, thinking }: TemplateTraits,
+  { id }: ServedModel,
+): Record<string, unknown> {
+  for (const [name, value] of Object.entries(kwargs)) {
+    const field = `chat_template_kwargs.${name}`;
+    if (OWN_VARIABLES.has(name)) throw invalidField(field, `${field} is set by the gateway; leave it out.`);
+    const changesNothing = name === 'enable_thinking' && value === false && thinking === null;
+    if (!mentions(name) && !changesNothing) {
+      throw invalidField(
+        field,
+        `${field}: the chat template of ${id} knows no ${name}; leave it out.`,
+        'unsupported_value',
+      );
+    }
+  }
+  if (effort === null) return kwargs;
+  if (effort !== 'none' && effort !== 'any' && mentions('reasoning_effort')) return { reasoning_effort: effort, ...kwargs };
+  if (mentions('enable_thinking')) return { enable_thinking: effort !== 'none', ...kwargs };
+  if ((effort === 'none' && thinking === null) || (effort === 'any' && thinking !== null)) return kwargs;
+  const message = `reasoning_effort (think): the chat template of ${id} has no place for this value; leave it out.`;
+  throw invalidField('reasoning_effort', message, 'unsupported_value');
+}
+
+/** Settles how the answer begins, and what the template has begun of it. */
+function opened(
+  pieces: PromptPiece[],
+  prompt: string,
+  { chat, format, traits: { thinking } }: { chat: Chat; format: CallFormat; traits: TemplateTraits },
+): Pick<RenderedChat, 'prompt' | 'shape'> {
+  const begun = thinking !== null && prompt.trimEnd().endsWith(thinking.open);
+  const { tools, parallelCalls: parallel, mustCall } = chat;
+  const calls = tools.length === 0 ? null : planCalls(tools, format, { parallel, begun: mustCall });
+  if (!mustCall && !chat.constrained) {
+    return { prompt: pieces, shape: { thinking: thinking === null ? null : { ...thinking, begun }, calls } };
+  }
+  const thought = begun && thinking !== null ? `\n${thinking.close}\n\n` : '';
+  const call = mustCall && calls !== null ? `${format.begins[0]}${calls.opening}` : '';
+  return { prompt: withText(pieces, thought + call), shape: { thinking: null, calls } };
+}
+
+function withText(pieces: readonly PromptPiece[], text: string): PromptPiece[] {
+  const last = pieces.at(-1);
+  if (last === undefined || last.plain) return [...pieces, { text, plain: false }];
+  return [...pieces.slice(0, -1), { text: last.text + text, plain: false }];
+}
+
+function templateTool({ name, description, parameters }: ChatTool): object {
+  return { type: 'function', function: { name, description: description ?? '', parameters } };
+}
+
+function templateMessage(message: ChatMessage, traits: TemplateTraits, source: string): Record<string, unknown> {
+  // Mistral's templates refuse ids of any other length.
+  const idOf = (id: string): string => (source.includes('length != 9') ? shortId(id) : id);
+  return {
+    role: message.role === 'developer' && !traits.developer ? 'system' : message.role,
+    content: message.content,
+    ...(message.name === undefined ? {} : { name: message.name }),
+    ...(message.reasoning === undefined ? {} : { reasoning_content: message.reasoning }),
+    ...(message.toolCallId === undefined ? {} : { tool_call_id: idOf(message.toolCallId) }),
+    ...(message.toolCalls === undefined
+      ? {}
+      : {
+          tool_calls: message.toolCalls.map((call) => ({
+            id: idOf(call.id),
+            type: 'function',
+            function: { name: call.name, arguments: objectOrText(call.arguments) },
+          })),
+        }),
+  };
+}
+
+function shortId(id: string): string {
+  if (/^[a-zA-Z0-9]{9}$/.test(id)) return id;
+  return createHash('sha256').update(id).digest('hex').slice(0, 9);
+}
+
+/** Templates write arguments with `tojson`, so they want the object; text that is no JSON object stays text. */
+function objectOrText(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : text;
+  } catch {
+    return text;
+  }
+}

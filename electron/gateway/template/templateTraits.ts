@@ -1,0 +1,50 @@
+import { type CallFormat, callFormats } from '../tools/callFormat.ts';
+
+/** How a model marks what it thinks. */
+export interface ThinkingMarks {
+  open: string;
+  close: string;
+  /** What begins an answer without a thought. */
+  skipped?: string;
+}
+
+const thinkingMarks: readonly ThinkingMarks[] = [
+  { open: '<think>', close: '</think>' },
+  { open: '[THINK]', close: '[/THINK]' },
+  { open: '<seed:think>', close: '</seed:think>' },
+  { open: '◁think▷', close: '◁/think▷' },
+  {
+    open: '<|channel|>analysis<|message|>',
+    close: '<|end|><|start|>assistant<|channel|>final<|message|>',
+    skipped: '<|channel|>final<|message|>',
+  },
+];
+
+/** What a chat template has a place for, read off its source. */
+export interface TemplateTraits {
+  developer: boolean;
+  /** The format of calls that it teaches and writes; null where it knows none that is read here. */
+  calls: CallFormat | null;
+  /** Earlier calls and their results have a place in it. */
+  callHistory: boolean;
+  thinking: ThinkingMarks | null;
+  /** Variables by name: whether the source speaks of one. */
+  mentions: (name: string) => boolean;
+}
+
+export function templateTraits(source: string): TemplateTraits {
+  const mentions = (name: string): boolean => new RegExp(`(?<![\\w.])${name}(?!\\w)`).test(source);
+  const calls = mentions('tools') ? (callFormats.find((format) => format.isOf(source)) ?? null) : null;
+  return {
+    developer: source.includes('developer'),
+    calls,
+    callHistory: calls !== null && source.includes('tool_calls'),
+    thinking: thinkingMarks.find(({ open }) => inSource(source, open)) ?? null,
+    mentions,
+  };
+}
+
+/** Templates may write a mark in parts: harmony's name of the channel is joined to it. */
+function inSource(source: string, mark: string): boolean {
+  return source.includes(mark) || (mark.startsWith('<|channel|>') && source.includes('<|channel|>analysis'));
+}
