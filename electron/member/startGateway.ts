@@ -47,7 +47,7 @@ export async function startGateway(
   const pipelines = (): ServingPipeline[] => state.state.pipelines;
   const access = new WindowAccess();
   const endpoint = await startEndpoint(ground, pool, (lan, rules) =>
-    createGateway({ models, localToken: secret, build, log, lan, rules, caCertificate: () => lan.tls.ca }),
+    createGateway({ models, localToken: secret, build, log, launcher, lan, rules, caCertificate: () => lan.tls.ca }),
   );
   const windowLink = (): string => {
     if (options.windowFolder === undefined) throw new Error('This member shows no window.');

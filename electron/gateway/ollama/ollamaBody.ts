@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { ServedModel } from '../../pipeline/servedModel.ts';
 import { readAnswerCall } from '../openai/answerBody.ts';
+import { chatTextRequest } from '../openai/chatBody.ts';
 import { readSampling } from '../openai/samplingBody.ts';
+import { readTools, toolFields } from '../openai/toolsBody.ts';
 import { parseBody } from '../parseBody.ts';
 import type { ChatMessage } from '../template/chatMessage.ts';
-import { type Chat, plainChat, renderChat } from '../template/renderChat.ts';
+import { type Chat, plainChat } from '../template/renderChat.ts';
 import type { TemplateRenderer } from '../template/templateRenderer.ts';
 import { plainShape, type TextRequest } from '../textRequest.ts';
 
@@ -50,19 +52,20 @@ const commonFields = {
   top_logprobs: z.literal(0, notServed).nullish(),
 };
 
+const chatMessage = z.object({
+  role: z.enum(['system', 'user', 'assistant', 'tool'], 'must be one of system, user, assistant, tool'),
+  content: z.string().nullish(),
+  thinking: z.string().nullish(),
+  images: none,
+  tool_calls: z
+    .array(z.object({ function: z.object({ name: z.string(), arguments: z.record(z.string(), z.unknown()) }) }))
+    .nullish(),
+});
+
 const chatBody = z.object({
   ...commonFields,
-  messages: z
-    .array(
-      z.object({
-        role: z.enum(['system', 'user', 'assistant'], 'must be one of system, user, assistant'),
-        content: z.string(),
-        images: none,
-        tool_calls: none,
-      }),
-    )
-    .nullish(),
-  tools: none,
+  messages: z.array(chatMessage).nullish(),
+  tools: toolFields.tools,
 });
 
 const generateBody = z.object({
@@ -81,41 +84,69 @@ export interface OllamaCall {
   model: string;
   stream: boolean;
   /** Null asks only whether the model is there, which Ollama answers once it is loaded. */
-  said: { messages: ChatMessage[] } | { prompt: string } | null;
+  said: { chat: Chat } | { prompt: string } | null;
   /** Tokens that the context must hold at least. */
   context: number;
-  /** How much the model shall think. */
-  effort: Chat['effort'];
   settings: Omit<TextRequest, 'model' | 'prompt' | 'shape'>;
 }
 
 /** Reads the body of `POST /api/chat`. @throws GatewayError 400 that names the field. */
 export function readOllamaChat(input: unknown): OllamaCall {
   const body = parseBody(chatBody, input);
-  const messages = (body.messages ?? []).map(({ role, content }) => ({ role, content }));
-  return { ...common(body), said: messages.length === 0 ? null : { messages } };
+  const call = common(body);
+  const messages = chatMessages(body.messages ?? []);
+  if (messages.length === 0) return { ...call, said: null };
+  return { ...call, said: { chat: { ...asked(body, call.settings, messages), ...readTools({ tools: body.tools }) } } };
 }
 
 /** Reads the body of `POST /api/generate`. @throws GatewayError 400 that names the field. */
 export function readOllamaGenerate(input: unknown): OllamaCall {
   const body = parseBody(generateBody, input);
   const { prompt, system, raw } = body;
-  if (prompt == null || prompt === '') return { ...common(body), said: null };
-  if (raw) return { ...common(body), said: { prompt } };
+  const call = common(body);
+  if (prompt == null || prompt === '') return { ...call, said: null };
+  if (raw) return { ...call, said: { prompt } };
   const first: ChatMessage[] = system ? [{ role: 'system', content: system }] : [];
-  return { ...common(body), said: { messages: [...first, { role: 'user', content: prompt }] } };
+  const messages: ChatMessage[] = [...first, { role: 'user', content: prompt }];
+  return { ...call, said: { chat: asked(body, call.settings, messages) } };
 }
 
 /** What the model is to see of it. @throws GatewayError 400. */
 export async function ollamaTextRequest(
-  { settings, effort }: Pick<OllamaCall, 'settings' | 'effort'>,
+  settings: OllamaCall['settings'],
   said: NonNullable<OllamaCall['said']>,
   { model, templates }: { model: ServedModel; templates: TemplateRenderer },
 ): Promise<TextRequest> {
   if ('prompt' in said) return { ...settings, model, prompt: said.prompt, shape: plainShape };
-  const chat = { ...plainChat(said.messages), effort, constrained: settings.sampling.grammar !== null };
-  const { prompt, shape, stop } = await renderChat(model, chat, templates);
-  return { ...settings, model, prompt, shape, stop: [...settings.stop, ...stop] };
+  return chatTextRequest({ chat: said.chat, settings }, model, templates);
+}
+
+function asked(
+  { think }: { think?: boolean | 'low' | 'medium' | 'high' | null | undefined },
+  { sampling }: OllamaCall['settings'],
+  messages: readonly ChatMessage[],
+): Chat {
+  const effort = think == null ? null : think === true ? 'any' : think === false ? 'none' : think;
+  return { ...plainChat(messages), effort, constrained: sampling.grammar !== null };
+}
+
+/** Ollama's calls have no ids: results answer them in their order. */
+function chatMessages(messages: readonly z.infer<typeof chatMessage>[]): ChatMessage[] {
+  let calls = 0;
+  let answered = 0;
+  return messages.map(({ role, content, thinking, tool_calls }) => {
+    const inner: ChatMessage = { role, content: content ?? '', ...(thinking == null ? {} : { reasoning: thinking }) };
+    if (role === 'tool') {
+      answered += 1;
+      return { ...inner, toolCallId: `call_${answered}` };
+    }
+    if (tool_calls == null || tool_calls.length === 0) return inner;
+    const toolCalls = tool_calls.map(({ function: { name, arguments: values } }) => {
+      calls += 1;
+      return { id: `call_${calls}`, name, arguments: JSON.stringify(values) };
+    });
+    return { ...inner, toolCalls };
+  });
 }
 
 function common(body: z.infer<z.ZodObject<typeof commonFields>>): Omit<OllamaCall, 'said'> {
@@ -128,7 +159,5 @@ function common(body: z.infer<z.ZodObject<typeof commonFields>>): Omit<OllamaCal
   });
   const maxTokens = length == null || length < 1 ? null : length;
   const { settings } = readAnswerCall({ model: body.model, seed, stop }, { maxTokens, sampling });
-  const { think } = body;
-  const effort = think == null ? null : think === true ? 'any' : think === false ? 'none' : think;
-  return { model: body.model, stream: body.stream ?? true, context: context ?? 0, effort, settings };
+  return { model: body.model, stream: body.stream ?? true, context: context ?? 0, settings };
 }

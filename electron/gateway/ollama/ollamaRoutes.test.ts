@@ -1,7 +1,9 @@
 import { Ollama } from 'ollama';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { DEMO_MODEL_ID, demoGateway } from '../testing/demoGateway.ts';
+import { DEMO_MODEL_ID, demoGateway, listen } from '../testing/demoGateway.ts';
 import { rawHttp } from '../testing/rawHttp.ts';
+import { sayingModel } from '../testing/sayingModel.ts';
+import { servedModels } from '../testing/wholeModel.ts';
 
 let gateway: Awaited<ReturnType<typeof demoGateway>>;
 let client: Ollama;
@@ -64,6 +66,36 @@ describe('the ollama package', () => {
     await expect(client.chat({ ...asked, options: { num_ctx: 99_999 } })).rejects.toThrow(/options\.num_ctx.*2048/);
     await expect(client.chat({ ...asked, think: true })).rejects.toThrow(/think/);
   });
+});
+
+describe('tools', () => {
+  const properties = { city: { type: 'string', enum: ['Oslo'] } };
+  const tools = [
+    {
+      type: 'function',
+      function: { name: 'weather', description: '', parameters: { type: 'object', properties, required: ['city'] } },
+    },
+  ];
+
+  it('are called, and their results taken, whole and in a stream', async () => {
+    const other = await listen({ models: servedModels(sayingModel(gateway.model, 'Well. <tool_call>').model) });
+    const own = new Ollama({ host: other.base });
+    const messages = [{ role: 'user', content: 'What is a hop?' }];
+    const called = { model: DEMO_MODEL_ID, messages, tools, options: { temperature: 0, num_predict: 400 } };
+    const lines = [];
+    for await (const part of await own.chat({ ...called, stream: true })) lines.push(part);
+    const calls = lines.flatMap(({ message }) => message.tool_calls ?? []);
+    expect(calls[0]).toEqual({ function: { name: 'weather', arguments: { city: 'Oslo' } } });
+    expect(lines.map(({ message }) => message.content).join('')).toBe('Well. ');
+    const whole = await own.chat(called);
+    expect(whole.message.tool_calls).toEqual(calls);
+    const short = { model: DEMO_MODEL_ID, options: { temperature: 0, num_predict: 4 } };
+    const plain = await client.chat({ ...short, messages });
+    const result = { role: 'tool', content: '7 degrees', tool_name: 'weather' };
+    const next = await client.chat({ ...short, messages: [...messages, whole.message, result] });
+    expect(next.prompt_eval_count).toBeGreaterThan(plain.prompt_eval_count + 20);
+    await other.app.close();
+  }, 60_000);
 });
 
 it('keeps the rest of /api behind the token, and all of it from foreign pages', async () => {

@@ -10,7 +10,7 @@ import { started } from '../http/started.ts';
 import { findModel } from '../openai/modelsRoutes.ts';
 import type { TextEvent } from '../textRequest.ts';
 import { type OllamaCall, ollamaTextRequest, readOllamaChat, readOllamaGenerate } from './ollamaBody.ts';
-import { type OllamaText, type OllamaWord, ollamaWords } from './ollamaWords.ts';
+import { nothingSaid, type OllamaText, type OllamaWord, ollamaWords } from './ollamaWords.ts';
 
 /**
  * The routes of Ollama that editors speak: `tags`, `version`, `chat` and `generate`, errors as `{"error": "..."}`. Its clients
@@ -27,8 +27,11 @@ export function ollamaRoutes(routes: FastifyInstance, context: GatewayContext): 
   routes.get('/version', () => ({ version: build }));
   routes.get('/tags', () => ({ models: models.list().map(modelTag) }));
   routes.post('/chat', (request, reply) =>
-    answer({ request, reply }, context, readOllamaChat(request.body), ({ text, thinking }) => ({
-      message: { role: 'assistant', content: text, ...(thinking === '' ? {} : { thinking }) },
+    answer({ request, reply }, context, readOllamaChat(request.body), ({ text, thinking, calls }) => ({
+      message: {
+        ...{ role: 'assistant', content: text, ...(thinking === '' ? {} : { thinking }) },
+        ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => ({ function: call })) }),
+      },
     })),
   );
   routes.post('/generate', (request, reply) =>
@@ -52,7 +55,7 @@ function modelTag({ id, createdAt }: ServedModel): object {
 async function answer(
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   { models, templates, failureGraceMs }: GatewayContext,
-  { model: name, stream, said, context, effort, settings }: OllamaCall,
+  { model: name, stream, said, context, settings }: OllamaCall,
   word: (said: OllamaText) => object,
 ): Promise<object | undefined> {
   const signal = disconnectSignal(reply);
@@ -62,9 +65,9 @@ async function answer(
     throw invalidField('options.num_ctx', message);
   }
   const head = () => ({ model: name, created_at: new Date().toISOString() });
-  if (said === null) return { ...head(), ...word({ text: '', thinking: '' }), done: true, done_reason: 'load' };
+  if (said === null) return { ...head(), ...word(nothingSaid), done: true, done_reason: 'load' };
   const begun = performance.now();
-  const admitted = await admitRequest(await ollamaTextRequest({ settings, effort }, said, { model, templates }), 'messages');
+  const admitted = await admitRequest(await ollamaTextRequest(settings, said, { model, templates }), 'messages');
   const { promptTokens, maxTokens, seed } = admitted;
   request.log.info({ model: model.id, promptTokens: promptTokens.length, maxTokens, seed }, 'generation admitted');
   const events = generateText(admitted, signal);
@@ -79,15 +82,15 @@ async function answer(
     });
     return undefined;
   }
-  const texts: string[] = [];
-  const thoughts: string[] = [];
+  const all: OllamaText = { ...nothingSaid, calls: [] };
   let last = {};
-  for await (const { text, thinking, line } of words(events)) {
-    texts.push(text);
-    thoughts.push(thinking);
+  for await (const { text, thinking, calls, line } of words(events)) {
+    all.text += text;
+    all.thinking += thinking;
+    all.calls.push(...calls);
     last = line;
   }
-  return { ...last, ...word({ text: texts.join(''), thinking: thoughts.join('') }) };
+  return { ...last, ...word(all) };
 }
 
 async function* linesOf(words: AsyncIterable<OllamaWord>): AsyncGenerator<object> {

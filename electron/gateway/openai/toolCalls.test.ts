@@ -1,7 +1,9 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { GenerateRequest, ServedModel } from '../../pipeline/servedModel.ts';
+import type { ServedModel } from '../../pipeline/servedModel.ts';
 import { DEMO_MODEL_ID, demoGateway, listen } from '../testing/demoGateway.ts';
+import { at } from '../testing/openaiCases.ts';
+import { sayingModel } from '../testing/sayingModel.ts';
 import { servedModels } from '../testing/wholeModel.ts';
 
 let gateway: Awaited<ReturnType<typeof demoGateway>>;
@@ -28,24 +30,8 @@ function tool(name: string, parameters: Record<string, unknown>) {
   return { type: 'function' as const, function: { name, parameters } };
 }
 
-/** The demo model that first says `text`, and then is itself; the requests that it gets. */
-function saying(
-  text: string,
-  template = gateway.model.chatTemplate,
-): { model: ServedModel; requests: GenerateRequest[] } {
-  const requests: GenerateRequest[] = [];
-  const { model } = gateway;
-  const generate: ServedModel['generate'] = async function* (request, signal) {
-    requests.push(request);
-    if (request.sampling.grammar !== null && requests.length > 1) yield* model.generate(request, signal);
-    else {
-      const tokens = await model.tokenize(text, { addSpecial: false, parseSpecial: false });
-      for (const id of tokens.slice(0, request.maxTokens)) yield { id, logprob: null, top: [] };
-      const [end] = model.endTokens;
-      if (tokens.length < request.maxTokens && end !== undefined) yield { id: end, logprob: null, top: [] };
-    }
-  };
-  return { model: { ...model, chatTemplate: template, generate }, requests };
+function saying(text: string, template?: string) {
+  return sayingModel(gateway.model, text, template);
 }
 
 async function askedOf(model: ServedModel, body: Partial<OpenAI.ChatCompletionCreateParamsNonStreaming>) {
@@ -160,18 +146,12 @@ describe('a call that may come', () => {
     ]);
     const [first, second] = requests;
     expect(second?.promptTokens.slice(0, first?.promptTokens.length)).toEqual(first?.promptTokens);
-    requests.length = 0;
     expect(chunks.length).toBeGreaterThan(5);
   });
 
   it('streams as it comes whole', async () => {
-    const scripted = saying('<tool_call>');
-    const { model } = scripted;
-    const generate: ServedModel['generate'] = (request, signal) => {
-      if (request.sampling.grammar === null) scripted.requests.length = 0;
-      return model.generate(request, signal);
-    };
-    const { whole, chunks } = await askedOf({ ...model, generate }, { tools: [weather, clock] });
+    const { model } = saying('<tool_call>');
+    const { whole, chunks } = await askedOf(model, { tools: [weather, clock], parallel_tool_calls: false });
     const { calls, content, finish } = joined(chunks);
     expect(finish).toBe('tool_calls');
     expect(content).toBe('');
@@ -252,7 +232,7 @@ describe('tools', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ ...question, ...fields }),
     });
-    expect([answer.status, (await answer.json()).error.param]).toEqual([400, param]);
+    expect([answer.status, at(await answer.json(), 'error.param')]).toEqual([400, param]);
   });
 
   it('whose schema cannot be kept whole get the rest of it, where they are not strict', async () => {

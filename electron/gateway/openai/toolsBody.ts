@@ -86,7 +86,11 @@ export function chosenTools(
     throw invalidField('tool_choice', 'tool_choice asks for a call, but tools is empty.');
   }
   const chosen = names === null ? [...tools] : tools.filter(({ name }) => names.includes(name));
-  return { tools: mode === 'none' ? [] : chosen, mustCall: mode === 'required', parallelCalls: parallel ?? mode !== 'required' };
+  return {
+    tools: mode === 'none' ? [] : chosen,
+    mustCall: mode === 'required',
+    parallelCalls: parallel ?? mode !== 'required',
+  };
 }
 
 /** A function without parameters takes an empty object. */

@@ -184,7 +184,8 @@ function readResponseTools(body: z.infer<typeof responseBody>): ToolsCall {
   const choice = body.tool_choice ?? 'auto';
   const parallel = body.parallel_tool_calls ?? null;
   if (typeof choice === 'string') return chosenTools(tools, { mode: choice, names: null, parallel });
-  if (choice.type === 'function') return chosenTools(tools, { mode: 'required', names: [choice.name], parallel: false });
+  if (choice.type === 'function')
+    return chosenTools(tools, { mode: 'required', names: [choice.name], parallel: false });
   return chosenTools(tools, { mode: choice.mode, names: choice.tools.map(({ name }) => name), parallel });
 }
 

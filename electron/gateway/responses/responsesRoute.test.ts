@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PipelineError } from '../../pipeline/pipelineError.ts';
 import type { ServedModel } from '../../pipeline/servedModel.ts';
 import { DEMO_MODEL_ID, demoGateway, listen } from '../testing/demoGateway.ts';
+import { at } from '../testing/openaiCases.ts';
 import { servedModels } from '../testing/wholeModel.ts';
 
 let gateway: Awaited<ReturnType<typeof demoGateway>>;
@@ -147,7 +148,7 @@ describe('a call', () => {
       ...{ model: DEMO_MODEL_ID, temperature: 0, max_output_tokens: 20, tools: [weather] },
       input: [
         { role: 'user', content: question.input },
-        ...first.output,
+        call,
         { type: 'function_call_output', call_id: call.call_id, output: '7 degrees' },
       ],
     });
@@ -205,7 +206,7 @@ describe('the Responses API', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ ...question, ...fields }),
     });
-    expect([answer.status, (await answer.json()).error.param]).toEqual([400, param]);
+    expect([answer.status, at(await answer.json(), 'error.param')]).toEqual([400, param]);
   });
 
   it('takes what changes nothing', async () => {

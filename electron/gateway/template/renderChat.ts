@@ -157,7 +157,8 @@ function templateVariables(
     }
   }
   if (effort === null) return kwargs;
-  if (effort !== 'none' && effort !== 'any' && mentions('reasoning_effort')) return { reasoning_effort: effort, ...kwargs };
+  if (effort !== 'none' && effort !== 'any' && mentions('reasoning_effort'))
+    return { reasoning_effort: effort, ...kwargs };
   if (mentions('enable_thinking')) return { enable_thinking: effort !== 'none', ...kwargs };
   if ((effort === 'none' && thinking === null) || (effort === 'any' && thinking !== null)) return kwargs;
   const message = `reasoning_effort (think): the chat template of ${id} has no place for this value; leave it out.`;

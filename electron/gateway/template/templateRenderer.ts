@@ -96,7 +96,8 @@ class TemplateQueue {
     this.#last = over.promise;
     try {
       await turn;
-      if (this.#process === null || this.#process.gone) this.#process = new RenderProcess(this.#launcher, this.#limits.timeMs);
+      if (this.#process === null || this.#process.gone)
+        this.#process = new RenderProcess(this.#launcher, this.#limits.timeMs);
       const answer = await this.#process.ask({ source: this.#source, values, longest: this.#limits.longest });
       if (answer.kind === 'text') return answer.text;
       throw new TemplateFailure(answer.kind, answer.reason);

@@ -46,7 +46,9 @@ export type OpenAiCase = z.infer<typeof corpus>['cases'][number];
 
 const file = new URL('../../../e2e/cases/openai/cases.json', import.meta.url);
 /** Every case that there is. */
-export const { cases }: { readonly cases: readonly OpenAiCase[] } = corpus.parse(JSON.parse(readFileSync(file, 'utf8')));
+export const { cases }: { readonly cases: readonly OpenAiCase[] } = corpus.parse(
+  JSON.parse(readFileSync(file, 'utf8')),
+);
 
 /** A case by its name. */
 export function openAiCase(name: string): OpenAiCase {
