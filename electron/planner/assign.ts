@@ -1,6 +1,6 @@
 import { byMemory, type Candidate, candidateOf, compareText } from './admit/candidate.ts';
 import { type Admission, absence, gates, type OfferOf, type Rejection } from './admit/gates.ts';
-import { buildsOf, leadersOf } from './admit/lead.ts';
+import { buildsOf, fewLeaders, leadersOf } from './admit/lead.ts';
 import { linksOf } from './admit/links.ts';
 import { type Aim, type Attempt, anyPlan, type BuildChoice, bestLead } from './bestLead.ts';
 import { rangeCosts } from './costs/rangeCosts.ts';
@@ -8,13 +8,15 @@ import { reachIn } from './costs/reach.ts';
 import type { Settings } from './costs/settings.ts';
 import { deviceClassOf, type Member } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
+import type { Cover } from './pack/cover.ts';
 import { leaderFloor } from './pack/leaderFloor.ts';
-import { exactLimit } from './pack/memberSets.ts';
-import { fewestBySize, pack } from './pack/pack.ts';
+import { replicaLimit } from './pack/mostAtOnce.ts';
+import { fewestBySize, fitsAlone, pack } from './pack/pack.ts';
 import type { Packing, Stage } from './pack/packing.ts';
 import { replicate } from './pack/replicate.ts';
 import type { Throughput } from './pack/throughput.ts';
 import { proportionalStages, spread } from './share/spread.ts';
+import { worthTrying } from './worthTrying.ts';
 
 /** Who holds which layers, before it is explained. */
 export interface Assignment {
@@ -55,13 +57,14 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
     slots: settings.slots,
     balances: !settings.weightsOnly,
     fixedOrder: settings.members,
+    covers: new Map<string, readonly Cover[]>(),
     splits: new Map<string, Stage[] | null>(),
   };
-  const offers = new Map<string, Candidate>();
+  const offers = Array.from({ length: 4 }, () => new Map<Member, Candidate>());
   const offerOf: OfferOf = (member, role) => {
-    const key = `${role.leads} ${role.plainRam} ${member.address}`;
-    const offer = offers.get(key) ?? candidateOf(member, costs, settings, role);
-    offers.set(key, offer);
+    const known = offers[Number(role.leads) + 2 * Number(role.plainRam)];
+    const offer = known?.get(member) ?? candidateOf(member, costs, settings, role);
+    known?.set(member, offer);
     return offer;
   };
   const builds = buildsOf(members, settings);
@@ -78,26 +81,31 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
   for (const plainRam of turns) {
     const attempt = attemptIn(plainRam);
     for (const plainLeader of leaderTurns) {
-      // Who may hold nothing, as paused members and other builds, makes a room no larger.
-      let largest = 0;
-      const choices = builds.map((referenceCommit): BuildChoice => {
+      const choices = builds.map((referenceCommit) => {
+        // Who may hold nothing, as paused members and other builds, makes a room no larger.
         const alike = unledCandidates(members, referenceCommit, offerOf, settings, plainRam);
-        largest = Math.max(largest, alike.length);
         const fewest = fewestStages(alike, shared, settings);
+        const all = leadersOf(members, referenceCommit, shared.links, settings, plainLeader);
+        const worth = worthTrying(alike, all, shared, fewest, (member) => offerOf(member, { leads: true, plainRam }));
         let floorMs: ((leader: string | null) => number) | null = null;
         return {
           referenceCommit,
-          leaders: leadersOf(members, referenceCommit, shared.links, settings, plainLeader),
+          leaders: worth?.leaders ?? fewLeaders(all),
           fewest,
-          floorMs: (leader) => {
-            floorMs ??= leaderFloor(alike, shared, fewest);
+          floorMs: (leader: string | null) => {
+            floorMs ??= leaderFloor(worth?.holders ?? alike, shared, fewest);
             return floorMs(leader);
           },
+          holders: alike.length,
+          isLarge: worth === null,
         };
       });
-      const isLarge = largest > exactLimit;
+      const isLarge = choices.some((choice) => choice.isLarge);
       const triesAll = settings.policy === 'hop-minimal' && shared.balances && !isLarge;
-      const best = triesAll ? bestLead(choices, attempt) : firstLead(choices, attempt, isLarge, settings);
+      const comparesReplicas = choices.every(({ holders }) => holders <= replicaLimit);
+      const best = triesAll
+        ? bestLead(choices, attempt, comparesReplicas)
+        : firstLead(choices, attempt, isLarge, settings);
       if (best !== null) return best;
     }
   }
@@ -188,12 +196,10 @@ function attemptWith(
 ): Assignment {
   const { admitted, tooSmall, rejected, referenceCommit } = admission;
   const usable = plainRam ? admitted : admitted.filter(({ deviceClass }) => deviceClass !== 'cpu');
-  const alone = pack(usable, packing, { least: 1, most: 1 });
+  const fitsOne = fitsAlone(usable, packing);
   const late: Rejection[] = [];
   const pipelines =
-    settings.policy === 'proportional' &&
-    settings.force !== 'single' &&
-    (alone === null || settings.force === 'cluster')
+    settings.policy === 'proportional' && settings.force !== 'single' && (!fitsOne || settings.force === 'cluster')
       ? spreadOver(usable, packing, settings, late)
       : replicate(usable, packing, {
           ...aim,
@@ -209,7 +215,7 @@ function attemptWith(
     tooSmall: [...tooSmall].sort(byMemory),
     rejected: [...rejected, ...late].sort((a, b) => compareText(a.address, b.address)),
     referenceCommit,
-    fitsOne: alone !== null,
+    fitsOne,
     usesPlainRam: plainRam,
   };
 }

@@ -1,5 +1,6 @@
 import type { Lead } from './admit/lead.ts';
 import type { Assignment } from './assign.ts';
+import type { Stage } from './pack/packing.ts';
 import { isSooner, type Throughput, throughputOf } from './pack/throughput.ts';
 
 /** A build, and who may lead the members that run it. */
@@ -21,6 +22,8 @@ export interface Aim {
   first: Throughput | null;
   /** More tokens per second of all slots than this. */
   ofMany: number;
+  /** The first pipeline, where it was found before. */
+  begun?: Stage[] | undefined;
 }
 
 /** What a lead makes of the room; without pipelines where it does not reach the aim. */
@@ -31,28 +34,35 @@ export const anyPlan: Aim = { pipelines: Number.POSITIVE_INFINITY, first: null, 
 
 /**
  * Of all builds and leaders those under which the first pipeline has the fewest hops, of these the ones under which it is
- * soonest, and of these the first that serves most at once. Null where the model fits under none.
+ * soonest, and of these the first that serves most at once, or the first of all where `comparesReplicas` is false. Null
+ * where the model fits under none.
  */
-export function bestLead(builds: readonly BuildChoice[], attempt: Attempt): Assignment | null {
+export function bestLead(
+  builds: readonly BuildChoice[],
+  attempt: Attempt,
+  comparesReplicas: boolean,
+): Assignment | null {
   let first: Throughput | null = null;
-  const tied: { lead: Lead; reached: Throughput; place: number }[] = [];
+  const tied: { lead: Lead; begun: Stage[]; reached: Throughput; place: number }[] = [];
   for (const { lead, fewest, floorMs, place } of promisingFirst(builds)) {
     const hope = { stages: fewest, ofOne: 1000 / floorMs, ofMany: Number.POSITIVE_INFINITY };
     if (first !== null && isSooner(first, hope)) continue;
     const { pipelines, packing } = attempt(lead, { pipelines: 1, first, ofMany: 0 });
-    if (pipelines.length === 0) continue;
+    const [begun] = pipelines;
+    if (begun === undefined) continue;
     const reached = throughputOf(pipelines, packing);
-    tied.push({ lead, reached, place });
+    tied.push({ lead, begun, reached, place });
     if (first === null || isSooner(reached, first)) first = reached;
   }
 
   let best: Assignment | null = null;
   let ofMany = 0;
-  for (const { lead, reached } of tied.sort((a, b) => a.place - b.place)) {
+  for (const { lead, begun, reached } of tied.sort((a, b) => a.place - b.place)) {
     if (first !== null && isSooner(first, reached)) continue;
-    const result = attempt(lead, { pipelines: Number.POSITIVE_INFINITY, first, ofMany });
+    const result = attempt(lead, { pipelines: Number.POSITIVE_INFINITY, first, ofMany, begun });
     if (result.pipelines.length === 0) continue;
     best = result;
+    if (!comparesReplicas) return best;
     ({ ofMany } = throughputOf(result.pipelines, result.packing));
   }
   return best;

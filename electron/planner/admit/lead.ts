@@ -69,7 +69,7 @@ export function leadersOf(
     )
     .map(({ member }) => member);
   const unlike = links.unknown && settings.members === null ? withoutTwins(ranked, settings) : ranked;
-  return fewEnough(unlike.map(({ address }) => address));
+  return unlike.map(({ address }) => address);
 }
 
 /** The first of those that differ in nothing but their names: it makes no difference which of them leads. */
@@ -85,7 +85,8 @@ function withoutTwins(ranked: readonly Member[], { measured }: Settings): readon
   });
 }
 
-function fewEnough(ranked: readonly string[]): readonly string[] {
+/** The leaders that are tried where not all of them can be. */
+export function fewLeaders(ranked: readonly (string | null)[]): readonly (string | null)[] {
   if (ranked.length <= exactLimit) return ranked;
   // One that holds little costs the least room by leading.
   return [...ranked.slice(0, leadersInLargeRooms), ...ranked.slice(-1)];

@@ -9,6 +9,8 @@ export interface Reach {
   to(from: number, most: number): number;
   /** The most parts of the model that fit anywhere. */
   mostParts: number;
+  /** The most bytes that a stage there can read for one token. */
+  mostRead: number;
 }
 
 /** The reach for a capacity in bytes; each is worked out once. */
@@ -32,6 +34,7 @@ function reachOf(capacity: number, costs: RangeCosts): Reach {
   const inner = new Int16Array(parts);
   const finishes = new Uint8Array(parts);
   let mostParts = 0;
+  let mostRead = 0;
   let end = 0;
   for (let from = 0; from < parts; from += 1) {
     end = Math.max(end, from);
@@ -39,10 +42,13 @@ function reachOf(capacity: number, costs: RangeCosts): Reach {
     while (end + 1 < parts && costs.bytes(at(from), at(end + 1)) <= capacity) end += 1;
     inner[from] = end;
     finishes[from] = Number(costs.bytes(at(from), at(parts)) <= capacity);
-    mostParts = Math.max(mostParts, (finishes[from] === 1 ? parts : end) - from);
+    const furthest = finishes[from] === 1 ? parts : end;
+    mostParts = Math.max(mostParts, furthest - from);
+    mostRead = Math.max(mostRead, costs.read(at(from), at(furthest), 1));
   }
   return {
     mostParts,
+    mostRead,
     to: (from, most) => {
       if (most === parts && finishes[from] === 1) return parts;
       return Math.min(inner[from] ?? from, most);

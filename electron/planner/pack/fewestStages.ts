@@ -9,10 +9,14 @@ import type { Ring } from './ring.ts';
  * All sets of exactly `count` of at most `exactLimit` candidates that hold the model, each with at least one part of it.
  * Sets of members that stand early in the list come first. Exact: nothing is left untried that could do.
  */
-export function covers(list: readonly Candidate[], packing: Packing, ring: Ring, count: number): Cover[] {
+export function covers(list: readonly Candidate[], packing: Packing, ring: Ring, count: number): readonly Cover[] {
   const parts = packing.costs.boundaries.length - 1;
   if (count > list.length || count > parts) return [];
-  return ring.open ? openCovers(list, packing, count) : linkedCovers(list, packing, ring, count);
+  if (!ring.open) return linkedCovers(list, packing, ring, count);
+  const key = `${count} ${list.map(({ capacity }) => capacity).join(' ')}`;
+  const known = packing.covers.get(key) ?? openCovers(list, packing, count);
+  packing.covers.set(key, known);
+  return known;
 }
 
 /**

@@ -19,7 +19,7 @@ export function leaderFloor(
   const packing = { ...shared, served: new Map(), coordinator: null };
   const ring = ringOf(list, packing);
   const found = covers(list, packing, ring, count);
-  const floorMs = readingFloor(list, packing.costs, 1);
+  const floorMs = readingFloor(list, packing, 1);
   /** Where every order is tried, what nobody leads is no slower than what anybody leads. */
   const leastMs = (sets: readonly Cover[]) => {
     if (count > allOrders) return least(sets.map(({ order }) => floorMs(order) + ring.leastLatencyMs(order)));

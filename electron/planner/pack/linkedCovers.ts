@@ -1,7 +1,7 @@
 import type { Candidate } from '../admit/candidate.ts';
 import type { Reach } from '../costs/reach.ts';
 import type { Cover } from './cover.ts';
-import { memberSets, sizeOf } from './memberSets.ts';
+import { memberSets } from './memberSets.ts';
 import type { Packing } from './packing.ts';
 import type { Ring } from './ring.ts';
 
@@ -13,30 +13,49 @@ export function linkedCovers(list: readonly Candidate[], packing: Packing, ring:
   const size = list.length;
   const parts = packing.costs.boundaries.length - 1;
   const reaches = list.map(({ capacity }) => packing.reachOf(capacity));
-  const { all, bits } = memberSets(size);
+  const { bits } = memberSets(size);
+  /** The most parts that so many members can add. */
+  const most = reaches.map(({ mostParts }) => mostParts).sort((a, b) => b - a);
+  const added = Array.from({ length: count + 1 }, (_, more) =>
+    most.slice(0, more).reduce((sum, held) => sum + held, 0),
+  );
   const stops = new Map<number, readonly number[]>();
   const stopsOf = (set: number, last: number) => stops.get(set * size + last) ?? [];
 
-  for (let level = 1; level <= count; level += 1) {
-    const most = parts - (count - level);
-    for (let set = all; set > 0; set -= 1) {
-      if (sizeOf(set) !== level) continue;
-      reaches.forEach((reach, last) => {
-        const bit = bits[last] ?? 0;
-        if ((set & bit) === 0 || (level === count && !ring.mayFinish(last))) return;
-        if (level === 1 && !ring.mayStart(last)) return;
-        const before = level === 1 ? [0] : startsBehind(set ^ bit, last, stopsOf, ring, size);
-        const ends = endsFrom(before, reach, most);
-        if (ends.length > 0) stops.set(set * size + last, ends);
-      });
+  let level = 1;
+  let starts = new Map<number, readonly number[]>();
+  for (let first = 0; first < size; first += 1) {
+    if (ring.mayStart(first)) starts.set((bits[first] ?? 0) * size + first, [0]);
+  }
+  for (; ; level += 1) {
+    const later = new Map<number, readonly number[]>();
+    for (const [key, before] of starts) {
+      const last = key % size;
+      if (level === count && !ring.mayFinish(last)) continue;
+      const reach = reaches[last];
+      const ends = reach === undefined ? [] : endsFrom(before, reach, parts - (count - level));
+      if ((ends.at(-1) ?? Number.NEGATIVE_INFINITY) + (added[count - level] ?? 0) < parts) continue;
+      stops.set(key, ends);
+      if (level === count) continue;
+      const set = (key - last) / size;
+      for (let next = 0; next < size; next += 1) {
+        const bit = bits[next] ?? 0;
+        if ((set & bit) !== 0 || !ring.mayFollow(last, next)) continue;
+        const behind = (set | bit) * size + next;
+        const known = later.get(behind);
+        later.set(behind, known === undefined ? ends : merged(known, ends));
+      }
     }
+    if (level === count) break;
+    starts = later;
   }
 
+  const complete = new Set<number>();
+  for (const key of starts.keys()) if (stops.get(key)?.at(-1) === parts) complete.add(Math.floor(key / size));
   const found: Cover[] = [];
-  for (let set = all; set > 0; set -= 1) {
-    if (sizeOf(set) !== count) continue;
+  for (const set of [...complete].sort((a, b) => b - a)) {
     const last = list.findIndex((_, index) => stopsOf(set, index).at(-1) === parts);
-    if (last >= 0) found.push({ order: traceBack(set, last) });
+    found.push({ order: traceBack(set, last) });
   }
   return found;
 
@@ -61,23 +80,6 @@ export function linkedCovers(list: readonly Candidate[], packing: Packing, ring:
   }
 }
 
-/** The boundaries at which a set may have stopped when this member follows, ascending. */
-function startsBehind(
-  set: number,
-  next: number,
-  stopsOf: (set: number, last: number) => readonly number[],
-  ring: Ring,
-  size: number,
-): readonly number[] {
-  let starts: readonly number[] = [];
-  for (let last = 0; last < size; last += 1) {
-    const more = stopsOf(set, last);
-    if (more.length === 0 || !ring.mayFollow(last, next)) continue;
-    starts = starts.length === 0 ? more : merged(starts, more);
-  }
-  return starts;
-}
-
 /** Where a stage may end that starts at one of these boundaries, ascending. */
 function endsFrom(starts: readonly number[], reach: Reach, most: number): readonly number[] {
   const ends: number[] = [];
@@ -91,5 +93,13 @@ function endsFrom(starts: readonly number[], reach: Reach, most: number): readon
 }
 
 function merged(left: readonly number[], right: readonly number[]): readonly number[] {
-  return [...new Set([...left, ...right])].sort((a, b) => a - b);
+  const all: number[] = [];
+  let [l, r] = [0, 0];
+  while (l < left.length || r < right.length) {
+    const [a = Number.POSITIVE_INFINITY, b = Number.POSITIVE_INFINITY] = [left[l], right[r]];
+    all.push(Math.min(a, b));
+    if (a <= b) l += 1;
+    if (b <= a) r += 1;
+  }
+  return all;
 }

@@ -1,5 +1,5 @@
 /** The most members that are searched exactly: every set of them, in every order. */
-export const exactLimit = 10;
+export const exactLimit = 16;
 
 /**
  * Sets of up to `exactLimit` members as numbers. The first of the list is the highest bit, so that counting down from

@@ -6,8 +6,11 @@ import { soonest } from './soonest.ts';
 import { type Team, teamsOf } from './teams.ts';
 import { isMore, throughputOf } from './throughput.ts';
 
+/** The most members of whom all ways to make pipelines are compared. */
+export const replicaLimit = 10;
+
 /**
- * Of all ways to make at most so many pipelines of at most `exactLimit` members, one that serves most tokens in all slots, with
+ * Of all ways to make at most so many pipelines of at most `replicaLimit` members, one that serves most tokens in all slots, with
  * a first pipeline of as few hops and as soon an answer for one request as `first`. Nobody is part of a pipeline that could
  * do without. What can be made of some members can be made of more, so a newcomer costs nothing. Null where none serves
  * more than `ofMany`.

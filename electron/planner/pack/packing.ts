@@ -2,6 +2,7 @@ import type { Candidate } from '../admit/candidate.ts';
 import type { Links } from '../admit/links.ts';
 import type { RangeCosts } from '../costs/rangeCosts.ts';
 import type { ReachOf } from '../costs/reach.ts';
+import type { Cover } from './cover.ts';
 import type { Throughput } from './throughput.ts';
 
 /** A member and the layers [start, end) that it holds. */
@@ -26,6 +27,8 @@ export interface Packing {
   balances: boolean;
   /** What teams of a kind serve, as far as it was worked out. */
   served: Map<string, Throughput>;
+  /** Sets that were found to hold the model where everyone may stand anywhere, by their memory. */
+  covers: Map<string, readonly Cover[]>;
   /** Chains that were cut already, by their members. */
   splits: Map<string, Stage[] | null>;
   /** The only order in which stages may stand, null for any. */

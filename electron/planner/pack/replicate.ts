@@ -1,6 +1,5 @@
-import type { Candidate } from '../admit/candidate.ts';
-import { exactLimit } from './memberSets.ts';
-import { mostAtOnce } from './mostAtOnce.ts';
+import { byMemory, type Candidate } from '../admit/candidate.ts';
+import { mostAtOnce, replicaLimit } from './mostAtOnce.ts';
 import { pack } from './pack.ts';
 import type { Packing, Stage } from './packing.ts';
 import { isMore, isSooner, type Throughput, throughputOf } from './throughput.ts';
@@ -16,6 +15,8 @@ export interface ReplicaLimits {
   first: Throughput | null;
   /** More tokens per second of all slots than this. */
   ofMany: number;
+  /** The first pipeline, where it was found before. */
+  begun?: Stage[] | undefined;
 }
 
 /**
@@ -24,21 +25,23 @@ export interface ReplicaLimits {
  * those that are left, and so on. Empty where the model does not fit, or the limits are not reached.
  */
 export function replicate(candidates: readonly Candidate[], packing: Packing, limits: ReplicaLimits): Stage[][] {
-  const { least, most, pipelines, first: bar, ofMany } = limits;
-  const first = pack(candidates, packing, {
-    least,
-    most: Math.min(most, bar?.stages ?? most),
-    mostMs: bar === null ? undefined : 1000 / bar.ofOne,
-  });
+  const { least, most, pipelines, first: bar, ofMany, begun } = limits;
+  const first =
+    begun ??
+    pack(candidates, packing, {
+      least,
+      most: Math.min(most, bar?.stages ?? most),
+      mostMs: bar === null ? undefined : 1000 / bar.ofOne,
+    });
   if (first === null) return [];
   const reached = throughputOf([first], packing);
   if (bar !== null && isSooner(bar, reached)) return [];
   if (pipelines === 1 || candidates.length < 2 * first.length) return isMore(reached.ofMany, ofMany) ? [first] : [];
-  if (packing.balances && candidates.length <= exactLimit) {
+  if (packing.balances && candidates.length <= replicaLimit) {
     return mostAtOnce(first, candidates, packing, { longest: most, pipelines, ofMany }) ?? [];
   }
   const found = [first];
-  let left = without(candidates, first);
+  let left = without([...candidates].sort(byMemory), first);
   while (found.length < pipelines) {
     const stages = pack(left, packing, { least, most });
     if (stages === null) break;
@@ -49,6 +52,6 @@ export function replicate(candidates: readonly Candidate[], packing: Packing, li
 }
 
 function without(candidates: readonly Candidate[], stages: readonly Stage[]): readonly Candidate[] {
-  const used = new Set(stages.map(({ candidate }) => candidate));
-  return candidates.filter((candidate) => !used.has(candidate));
+  const used = new Set(stages.map(({ candidate }) => candidate.address));
+  return candidates.filter(({ address }) => !used.has(address));
 }

@@ -33,7 +33,7 @@ export function soonest(
   ring: Ring,
   { patience = Number.POSITIVE_INFINITY, mostMs = Number.POSITIVE_INFINITY }: Bounds = {},
 ): Stage[] | null {
-  const floorMs = readingFloor(list, packing.costs, 1);
+  const floorMs = readingFloor(list, packing, 1);
   const weighed = found
     .map(({ order }) => ({ order, computeMs: floorMs(order), latencyMs: ring.leastLatencyMs(order) }))
     .sort((a, b) => a.computeMs + a.latencyMs - (b.computeMs + b.latencyMs));

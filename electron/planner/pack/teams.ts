@@ -37,8 +37,8 @@ export function teamsOf(
   for (let size = least; size <= most; size += 1) {
     const smaller = [...teams];
     // A step cannot come round sooner than it reads the model and crosses the network.
-    const oneMs = readingFloor(list, packing.costs, 1);
-    const manyMs = readingFloor(list, packing.costs, microBatch(packing.slots, size).sequences);
+    const oneMs = readingFloor(list, packing, 1);
+    const manyMs = readingFloor(list, packing, microBatch(packing.slots, size).sequences);
     const found = covers(list, packing, ring, size);
     for (const { order } of found) {
       const set = order.reduce((sum, index) => sum | (bits[index] ?? 0), 0);

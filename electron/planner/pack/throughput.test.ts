@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { equalLayers } from '../equalLayers.ts';
 import type { Member } from '../member.ts';
-import { plan } from '../plan.ts';
-import { alikeMembers, randomModel, randomOptions } from '../testing/randomRoom.ts';
+import { type Plan, plan } from '../plan.ts';
+import { alikeMembers, randomLinks, randomModel, randomOptions } from '../testing/randomRoom.ts';
 
 const runs = { numRuns: 2000 };
 const almost = 1 - 1e-9;
@@ -67,6 +67,41 @@ describe('of equally soon plans the one that serves most at once', () => {
     expect(replicas).toBeGreaterThan(100);
   });
 
+  const larger = [
+    { leader: 'given', links: 'unknown', numRuns: 700 },
+    { leader: 'chosen', links: 'unknown', numRuns: 700 },
+    { leader: 'nobody', links: 'unknown', numRuns: 300 },
+    { leader: 'given', links: 'measured', numRuns: 150 },
+    { leader: 'chosen', links: 'measured', numRuns: 150 },
+  ] as const;
+
+  test.each(larger)(
+    'in rooms of up to sixteen a newcomer adds no hop and slows no request: leader $leader, links $links',
+    ({ leader, links: known, numRuns }) => {
+      const room = growing('unlike', { least: 10, most: 16, layers: 12 }).chain((scene) =>
+        fc.record({
+          scene: fc.constant(scene),
+          hosts: fc.array(fc.constantFrom(0, 0, 0, 20_000), { minLength: 16, maxLength: 16 }),
+          links: known === 'measured' ? randomLinks(scene.members) : fc.constant([]),
+        }),
+      );
+      fc.assert(
+        fc.property(room, ({ scene: { members: bare, model, options: costs }, hosts, links }) => {
+          const members = bare.map((member, index) => ({ ...member, hostMemoryBytes: hosts[index] }));
+          const [newcomer, ...old] = members;
+          if (newcomer === undefined) return;
+          const given = { given: old[0]?.address ?? null, nobody: null, chosen: undefined };
+          const options = { ...costs, coordinator: given[leader] };
+          const ways = links.filter(({ from, to }) => from !== newcomer.address && to !== newcomer.address);
+          const before = plan(old, model, { ...options, links: ways });
+          const after = plan(members, model, { ...options, links });
+          expect(isWorse(after, before)).toBe(false);
+        }),
+        { numRuns },
+      );
+    },
+  );
+
   test('leaves a large member to the second pipeline where that makes one more', () => {
     const model = { ...equalLayers(38, 1e9), hiddenSize: 1 };
     const members = [card('a', 24), card('b', 24), card('c', 16), card('d', 16)];
@@ -84,9 +119,24 @@ describe('of equally soon plans the one that serves most at once', () => {
   });
 });
 
+/** The order of plans: those without the RAM beside a card, then fewer hops, then more tokens/s of one request. */
+function isWorse(after: Plan, before: Plan): boolean {
+  const of = (result: Plan) => [
+    result.fit === 'DoesNotFit' ? 1 : 0,
+    result.pipelines[0]?.stages.some(({ plainRamBytes }) => plainRamBytes > 0) ? 1 : 0,
+    result.hops,
+    -(result.prediction?.tokensPerSecond ?? 0),
+  ];
+  const was = of(before);
+  const [first] = of(after)
+    .map((value, index) => ({ value, least: was[index] ?? 0 }))
+    .filter(({ value, least }) => Math.abs(value - least) > 1e-9 * Math.abs(least));
+  return first !== undefined && first.value > first.least;
+}
+
 /** Members of one class; the first is the newcomer. */
-function growing(speeds: 'alike' | 'unlike') {
-  return alikeMembers({ least: 2, most: 8 }).chain((members) =>
+function growing(speeds: 'alike' | 'unlike', { least = 2, most = 8, layers = 8 } = {}) {
+  return alikeMembers({ least, most }).chain((members) =>
     fc.record({
       members: fc
         .tuple(
@@ -103,7 +153,7 @@ function growing(speeds: 'alike' | 'unlike') {
           ),
         )
         .map((drawn): Member[] => drawn),
-      model: randomModel({ most: 8 }),
+      model: randomModel({ most: layers }),
       options: randomOptions(members, { plain: true }),
     }),
   );
