@@ -1,4 +1,5 @@
 import { formatBytes } from '../formatBytes.ts';
+import { letInText } from './letIn.ts';
 import type { Help } from './shortfall.ts';
 
 /** What would make a model fit, for people, as a sentence. */
@@ -16,6 +17,8 @@ export function helpText(help: Help, nameOf: (address: string) => string): strin
       const size = `${Math.floor(help.fraction * 100)} % of the size`;
       return help.quant === null ? `A quant of ${size} would do.` : `A smaller quant would do: ${help.quant}, ${size}.`;
     }
+    case 'LetIn':
+      return letInText(help, nameOf);
     case 'PlainRam':
       return 'Allowing plain RAM would do, though it is slow.';
     case 'ForceNothing':

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { equalLayers } from '../equalLayers.ts';
 import type { Member } from '../member.ts';
 import type { ModelShape } from '../modelShape.ts';
 import { plan } from '../plan.ts';
@@ -48,12 +49,42 @@ describe('what would help', () => {
     expect([...seen].sort()).toEqual([
       'AnotherMember',
       'ForceNothing',
+      'LetIn',
       'MoreMemory',
       'PlainRam',
       'SmallerContext',
       'SmallerKvType',
       'SmallerQuant',
     ]);
+  });
+
+  test.each<[string, Partial<Member>, PlanOptions, string]>([
+    ['paused', { paused: true }, {}, 'Resuming sharing on b (24.0 GB) would do.'],
+    ['not heard of', { stale: true }, {}, 'Waking b (24.0 GB) or mending its network would do.'],
+    ['of another build', { build: 'c2' }, { referenceCommit: 'c1' }, 'Bringing b (24.0 GB) to build c1 would do.'],
+    ['not wanted', {}, { excluded: ['b'] }, 'Letting b (24.0 GB) take part would do.'],
+    ['behind a relay', { reachability: 'RelayOnly' }, {}, 'A direct connection to b (24.0 GB) would do.'],
+    ['without a GPU', { backend: 'Cpu' }, { plainRam: 'never' }, 'Allowing plain RAM would do, though it is slow.'],
+  ])('says what lets in a member that is %s', (_, more, options, advice) => {
+    const card = (address: string): Member => ({ address, backend: 'Cuda', memoryBytes: 24e9, build: 'c1' });
+    const model = equalLayers(30, 1e9);
+    const members = [card('a'), { ...card('b'), ...more }];
+    expect(plan(members, model, { coordinator: 'a', ...options }).explain).toContain(advice);
+    // What is not the obstacle is no advice.
+    expect(plan(members, equalLayers(90, 1e9), { coordinator: 'a', ...options }).explain).not.toContain(advice);
+  });
+
+  test('names several that do only together', () => {
+    const paused = (address: string): Member => ({
+      address,
+      backend: 'Cuda',
+      memoryBytes: 24e9,
+      build: 'c1',
+      paused: true,
+    });
+    expect(plan([{ ...paused('a'), paused: false }, paused('b'), paused('c')], equalLayers(60, 1e9)).explain).toContain(
+      'Resuming sharing on b (24.0 GB) and resuming sharing on c (24.0 GB), together, would do.',
+    );
   });
 
   test('a room with nobody in it lacks the whole model', () => {
@@ -81,6 +112,14 @@ function helped(help: Help, members: Member[], model: ModelShape, options: PlanO
         model,
         options,
       };
+    }
+    case 'LetIn': {
+      const chosen = new Set(help.members.map(({ address }) => address));
+      const letInto = ({ paused: _, stale: __, reachability: ___, ...member }: Member): Member => ({
+        ...member,
+        build: 'c1',
+      });
+      return { members: members.map((each) => (chosen.has(each.address) ? letInto(each) : each)), model, options };
     }
     case 'SmallerContext':
       return { members, model, options: { ...options, contextLength: help.contextLength } };

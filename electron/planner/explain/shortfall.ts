@@ -6,6 +6,7 @@ import type { Settings } from '../costs/settings.ts';
 import type { Member } from '../member.ts';
 import type { ModelShape } from '../modelShape.ts';
 import type { Packing } from '../pack/packing.ts';
+import { type LetIn, letIn } from './letIn.ts';
 
 /** What a room lacks to serve a model, and what would help. */
 export interface Shortfall {
@@ -26,6 +27,7 @@ export type Help =
   /** `fraction` of the weights' bytes; `quant` names one of that size where the number of weights is known. */
   | { kind: 'SmallerQuant'; fraction: number; quant: string | null }
   | { kind: 'PlainRam' }
+  | LetIn
   | { kind: 'ForceNothing' };
 
 /** Common quants by the bits that they take for a weight (llama.cpp, `examples/quantize`). */
@@ -63,6 +65,7 @@ export function shortfall(
   const help: Help[] = [];
   if (settings.force !== null && fits({ settings: { force: null } })) help.push({ kind: 'ForceNothing' });
   if (settings.plainRam === 'never' && fits({ settings: { plainRam: 'last-resort' } })) help.push({ kind: 'PlainRam' });
+  help.push(...letIn(members, assignment.rejected, settings, assignment.referenceCommit, fits));
   help.push(...memoryHelp(members, settings, assignment, fits));
   const context = largestContext((contextLength) => fits({ settings: { contextLength } }), settings);
   if (context !== null) {
@@ -81,6 +84,10 @@ export function shortfall(
 function missing({ usable, packing }: Assignment, settings: Settings): number {
   const { costs } = packing;
   const { layerCount } = costs;
+  // The compact form counts whole layers, whoever was to hold them.
+  if (settings.weightsOnly && settings.force === 'single') {
+    return costs.bytes(reach(usable.slice(0, 1), packing), layerCount);
+  }
   if (staysWhole(costs, settings)) {
     return Math.max(0, costs.bytes(0, layerCount) - Math.max(0, ...usable.map(({ capacity }) => capacity)));
   }
