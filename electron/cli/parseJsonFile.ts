@@ -55,6 +55,7 @@ export async function parseJsonFile<T>(path: string, schema: z.ZodType<T>): Prom
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw new Error(unreadable(path, cause), { cause });
   });
+  if (text.trim() === '') throw new Error(`${path} is empty.`);
   let value: unknown;
   try {
     value = JSON.parse(text);

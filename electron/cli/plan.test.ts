@@ -270,12 +270,12 @@ describe('bad input is one line that names it', () => {
     {
       what: 'a member without memory',
       args: ['--model', shape, '--members', fileWith([gb('a1', 0)])],
-      line: /members\[0\]\.vram_gb: /,
+      line: /members\[0\]\.vram_gb must be at /,
     },
     {
       what: 'an unknown backend',
       args: ['--model', shape, '--members', fileWith([gb('a1', 4, { backend: 'Abacus' })])],
-      line: /members\[0\]\.backend: no backend is called Abacus/,
+      line: /members\[0\]\.backend: must be one of Cuda, .*, Cpu, not "Abacus"$/,
     },
     {
       what: 'one address twice',
@@ -323,12 +323,12 @@ describe('bad input is one line that names it', () => {
       {
         what: `${value} GB of memory`,
         args: ['--model', demo, '--members', fileWith([gb('a1', value)])],
-        line: /members\[0\]\.vram_gb: /,
+        line: /members\[0\]\.vram_gb must be at /,
       },
       {
         what: `${value} GB/s`,
         args: ['--model', demo, '--members', fileWith([gb('a1', 4, { bandwidth_gb_s: value })])],
-        line: /members\[0\]\.bandwidth_gb_s: /,
+        line: /members\[0\]\.bandwidth_gb_s must be /,
       },
     ]),
   ])('$what', async ({ args, line }) => {
@@ -346,7 +346,7 @@ describe('bad input is one line that names it', () => {
         encoding: 'utf8',
       });
     const bad = run('--model', shape, '--members', fileWith([gb('a1', -1)]));
-    expect(bad.stderr).toMatch(/^roomful: .*members\[0\]\.vram_gb: .*\n$/);
+    expect(bad.stderr).toMatch(/^roomful: .*members\[0\]\.vram_gb must be .*\n$/);
     expect({ status: bad.status, stdout: bad.stdout }).toEqual({ status: 1, stdout: '' });
     const tooLarge = run('--model', shape, '--members', members, '--context', '9');
     expect(tooLarge.stderr).toBe('roomful: a compact shape has no KV cache, speeds or prompts; ignored: --context.\n');

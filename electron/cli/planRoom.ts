@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { backendNamed } from '../planner/backend.ts';
+import { backendNamed, backends } from '../planner/backend.ts';
 import { deviceClasses, type Member, reachabilities } from '../planner/member.ts';
 import type { Link, MeasuredStage } from '../planner/planOptions.ts';
 import { parseJsonFile, plainWords } from './parseJsonFile.ts';
@@ -15,7 +15,11 @@ export interface PlanRoom {
 const backend = z.string().transform((name, context) => {
   const known = backendNamed(name);
   if (known !== undefined) return known;
-  context.issues.push({ code: 'custom', input: name, message: `no backend is called ${name}` });
+  context.issues.push({
+    code: 'custom',
+    input: name,
+    message: `must be one of ${backends.join(', ')}, not ${JSON.stringify(name)}`,
+  });
   return z.NEVER;
 });
 const text = z.string().min(1);

@@ -1,12 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
-import { type CuratedModel, curatedShape } from '../library/curatedModels.ts';
+import type { CuratedModel } from '../library/curatedModels.ts';
 import type { Downloads } from '../library/download/downloads.ts';
 import { LibraryError } from '../library/libraryError.ts';
 import type { CatalogueModel, LibraryModel, LibraryState } from '../library/libraryState.ts';
 import type { ModelLibrary } from '../library/modelLibrary.ts';
 import type { SecretStore } from '../library/secretStore.ts';
 import { servingSizes } from '../pipeline/servingSizes.ts';
+import { describedShape } from '../planner/describedShape.ts';
 import type { Member } from '../planner/member.ts';
 import { plan } from '../planner/plan.ts';
 import type { MemberActions } from './window/memberState.ts';
@@ -103,7 +104,7 @@ async function importPath(library: ModelLibrary, path: string): Promise<LibraryM
 
 function fitting(model: CuratedModel, room: readonly Member[], build: string): CatalogueModel {
   const { name, reference, about, licence, bytes, parameters, contextLength } = model;
-  const shape = curatedShape(model);
+  const shape = describedShape(model);
   const { contextLength: context, slots, batch, kvType } = servingSizes(shape, {});
   const sizes = { contextLength: context, slots, batch, kvType };
   const decided = plan(room, shape, { ...sizes, referenceCommit: build, maxReplicas: 1 });

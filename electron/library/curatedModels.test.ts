@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { describedShape } from '../planner/describedShape.ts';
 import { plan } from '../planner/plan.ts';
-import { curatedShape, readCuratedModels } from './curatedModels.ts';
+import { readCuratedModels } from './curatedModels.ts';
 import { parseModelReference } from './download/modelReference.ts';
 
 const list = fileURLToPath(new URL('../../resources/models.json', import.meta.url));
@@ -20,7 +21,7 @@ it('the list that comes with Roomful can be pulled and planned, smallest first',
   expect(models.map(({ bytes }) => bytes)).toEqual(models.map(({ bytes }) => bytes).sort((a, b) => a - b));
   for (const model of models) {
     expect(parseModelReference(model.reference)).toMatchObject({ kind: 'hub' });
-    const shape = curatedShape(model);
+    const shape = describedShape(model);
     const held = shape.layers.reduce((sum, { weightBytes }) => sum + weightBytes, shape.embeddingBytes);
     const all = held + shape.outputBytes - (shape.tiedBytes ?? 0);
     expect(Math.abs(all - model.bytes)).toBeLessThan(shape.layers.length);

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import type { ModelShape } from '../planner/modelShape.ts';
 import { LibraryError } from './libraryError.ts';
 
 const count = z.int().positive();
@@ -45,32 +44,4 @@ export async function readCuratedModels(path: string): Promise<CuratedModel[]> {
     const why = cause instanceof z.ZodError ? z.prettifyError(cause).replaceAll(/\s*\n\s*/g, ' ') : String(cause);
     throw new LibraryError('DamagedLibrary', `${path} is no list of models: ${why}`, { cause });
   }
-}
-
-/** What the planner needs of a model that nobody has yet. */
-export function curatedShape(model: CuratedModel): ModelShape {
-  const { name, architecture, hiddenSize, vocabularySize, contextLength, attentionHeads, feedForwardSize } = model;
-  const { layers, embeddingBytes, outputBytes, tied, kvBytesPerToken, experts, cutEvery, parameters } = model;
-  const beside = tied ? embeddingBytes : embeddingBytes + outputBytes;
-  const weightBytes = Math.floor((model.bytes - beside) / layers);
-  const expertBytes = experts === undefined ? 0 : Math.floor(weightBytes * experts.share);
-  const layer = { weightBytes, kvBytesPerToken, slidingWindow: null, expertBytes };
-  return {
-    name,
-    architecture,
-    hiddenSize,
-    vocabularySize,
-    contextLength,
-    attentionHeads,
-    feedForwardSize,
-    parameters,
-    layers: Array.from({ length: layers }, () => layer),
-    embeddingBytes,
-    outputBytes,
-    sharedBytes: 0,
-    tiedBytes: tied ? embeddingBytes : 0,
-    cutPoints: Array.from({ length: Math.ceil(layers / cutEvery) - 1 }, (_, index) => (index + 1) * cutEvery),
-    unsplittableReason: null,
-    experts: experts === undefined ? null : { count: experts.count, usedPerToken: experts.usedPerToken },
-  };
 }

@@ -85,7 +85,7 @@ export function exampleScenario(): Scenario {
       ],
       links: [],
       network: { rttMs: 0.5, bytesPerSecond: 117e6 },
-      model: { kind: 'known', id: 'llama-3.3-70b' },
+      model: { kind: 'known', id: 'llama-3.3-70b-instruct-q4_k_m' },
       context: 4096,
       slots: 4,
       kvType: 'f16',

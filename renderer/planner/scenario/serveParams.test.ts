@@ -21,7 +21,7 @@ test('several pipelines are left to the pool', () => {
 });
 
 test.each([
-  ['a model that is not here', { model: { kind: 'known', id: 'llama-3.1-8b' } }, 'Choose a model'],
+  ['a model that is not here', { model: { kind: 'known', id: 'llama-3.1-8b-instruct-q4_k_m' } }, 'Choose a model'],
   ['what does not fit', { members: [real('a', 8)] }, 'does not fit'],
   ['a share for everyone', { policy: 'proportional' }, 'fewest hops'],
   ['imagined members', { members: [real('a', 24), imaginedMember('m', 'dream')] }, 'dream: imagined'],
