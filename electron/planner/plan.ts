@@ -61,8 +61,8 @@ export interface PlannedStage {
 
 /**
  * The throughput that is predicted. Plans are better with fewer hops, then with more `tokensPerSecond`, then with more
- * `tokensPerSecondMany`; in rooms of up to ten members a plan is the best there is in this order, so a member of the same
- * class that joins makes none worse.
+ * `tokensPerSecondMany`. Who joins with a device of the same class makes no plan worse in that order: of hops and of one request
+ * in rooms of up to sixteen members, of all requests in rooms of up to ten. ARCHITECTURE.md says more.
  */
 export interface PlanPrediction {
   /** Tokens per second of one request that is alone, on the first pipeline. */

@@ -76,13 +76,13 @@ export interface PlanOptions extends CostOptions {
   /** Default 'last-resort'. */
   plainRam?: PlainRam | undefined;
   /**
-   * Who leads; null for nobody. Default a member under which the model fits, in the fewest hops, in rooms of up to ten with
+   * Who leads; null for nobody. Default a member under which the model fits, in the fewest hops, in rooms of up to sixteen with
    * the most tokens/s, of equal ones the one with the most memory; a machine without a GPU only where no other can.
    */
   coordinator?: string | null | undefined;
   /**
    * The build that members must run. Default that of the coordinator given, else the one whose members serve the model best:
-   * without plain RAM, then in the fewest hops, in rooms of up to ten with the most tokens/s, then with the most GPU and
+   * without plain RAM, then in the fewest hops, in rooms of up to sixteen with the most tokens/s, then with the most GPU and
    * unified memory, then with the lowest address.
    */
   referenceCommit?: string | undefined;

@@ -37,7 +37,7 @@ export function splitChain(chain: readonly Candidate[], { costs, reachOf }: Pack
   let now = tableOf(width);
   let next = tableOf(width);
   now.sum[0] = 0;
-  const came = new Array<number>(count * width).fill(-1);
+  const came = new Int16Array(count * width);
 
   for (const [position, reach] of reaches.entries()) {
     next.sum.fill(Number.POSITIVE_INFINITY);
@@ -80,14 +80,17 @@ export function splitChain(chain: readonly Candidate[], { costs, reachOf }: Pack
 }
 
 interface Table {
-  sum: number[];
-  worst: number[];
-  rank: number[];
+  sum: Float64Array;
+  worst: Float64Array;
+  rank: Float64Array;
 }
 
 function tableOf(width: number): Table {
-  const filled = (value: number) => new Array<number>(width).fill(value);
-  return { sum: filled(Number.POSITIVE_INFINITY), worst: filled(0), rank: filled(0) };
+  return {
+    sum: new Float64Array(width).fill(Number.POSITIVE_INFINITY),
+    worst: new Float64Array(width),
+    rank: new Float64Array(width),
+  };
 }
 
 /** For each position the first boundary from which it and those behind it can hold the rest, and `parts` for the end. */
