@@ -119,7 +119,8 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
     ),
   );
   const lead = preferred[0] ?? { coordinator: settings.coordinator ?? null, referenceCommit: builds[0] ?? null };
-  return attemptIn(turns[0] ?? false)(lead, anyPlan);
+  // What is missing is missing in spite of plain RAM where that may be used.
+  return attemptIn(turns.at(-1) ?? false)(lead, anyPlan);
 }
 
 /** The first build and leader that will do: the fewest hops of those that are tried. */

@@ -31,6 +31,7 @@ describe('choices of the compact form', () => {
     const answer = compactPlan(params([10, 23.9, 20], { force_single: true, reference_commit: 'c1' }));
     expect(answer).toMatchObject({ fit: 'DoesNotFit', stages: [], forms_cluster: false });
     expect(answer.missing_gb).toBeCloseTo(40 - 22, 9);
+    expect(answer.explain).toContain('It does not fit: room for 18.0 GB is missing.');
     expect(compactPlan(params([10, 40, 20], { force_single: true, reference_commit: 'c1' }))).toMatchObject({
       fit: 'RunLocal',
       missing_gb: 0,
