@@ -275,7 +275,7 @@ describe('bad input is one line that names it', () => {
     {
       what: 'an unknown backend',
       args: ['--model', shape, '--members', fileWith([gb('a1', 4, { backend: 'Abacus' })])],
-      line: /members\[0\]\.backend: must be one of Cuda, .*, Cpu, not "Abacus"$/,
+      line: /members\[0\]\.backend must be one of Cuda, .*, Cpu, not "Abacus"$/,
     },
     {
       what: 'one address twice',
