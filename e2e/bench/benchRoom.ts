@@ -4,16 +4,26 @@ import { join } from 'node:path';
 import { type ChildMember, startChildMember } from '../../electron/cli/childMember.ts';
 import { modelShape } from '../../electron/gguf/modelShape.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
-import { startMember } from '../../electron/member.ts';
+import { type Member, startMember } from '../../electron/member.ts';
 import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
+import type { ServeRequest } from '../../electron/pipeline/serveEvents.ts';
 import { servingSizes } from '../../electron/pipeline/servingSizes.ts';
 import type { ModelShape } from '../../electron/planner/modelShape.ts';
 import { memoryToShare } from '../../electron/planner/stageBytes.ts';
 import { foundPool } from '../../electron/pool/foundPool.ts';
 import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
+import { stageHostsOf } from '../testing/stageHosts.ts';
+import { pinToCore } from './pinToCore.ts';
+
+type Asked = Pick<ServeRequest, 'draftPath' | 'mostDrafts' | 'alwaysDraft' | 'exact' | 'chunk'>;
 
 export interface BenchRoom {
   model: ServingModel;
+  lead: Member;
+  /** Serves the model anew in another way. */
+  serve(request: Asked): Promise<ServingModel>;
+  /** Process ids of the stage hosts, by stage (Linux). */
+  stageHosts(): number[];
   close(): Promise<void>;
 }
 
@@ -27,8 +37,12 @@ export async function startBenchRoom(options: {
   slots: number;
   contextLength: number;
   route?: (address: string) => Promise<string>;
+  /** Each stage on a core of its own, where this system can say so. */
+  pinned?: boolean;
+  /** What else is asked for. */
+  request?: Asked;
 }): Promise<BenchRoom> {
-  const { modelPath, stages, slots, contextLength, route } = options;
+  const { modelPath, stages, slots, contextLength, route, pinned = false, request = {} } = options;
   const home = await mkdtemp(join(tmpdir(), 'roomful-bench-'));
   const names = Array.from({ length: stages }, (_, index) => `stage-${index}`);
   const homes = names.map((name) => join(home, name));
@@ -56,11 +70,20 @@ export async function startBenchRoom(options: {
     await rm(home, { recursive: true, force: true });
   };
   try {
-    const order = { modelPath, members: members.map(({ address, id }) => ({ address, id })), slots, contextLength };
-    const model = await lead.models.serve(order, () => {}, new AbortController().signal);
-    if (model.placement.length !== stages)
-      throw new Error(`${stages} stages were wanted, not ${model.placement.length}.`);
-    return { model, close };
+    const places = members.map(({ address, id }) => ({ address, id }));
+    const stageHosts = (): number[] =>
+      members.flatMap(({ process: { pid = 0 } }) => stageHostsOf(pid).map((host) => host.pid));
+    const serve = async (asked: Asked): Promise<ServingModel> => {
+      for (const { id } of lead.models.list()) await lead.models.stop(id);
+      const order = { ...asked, modelPath, members: places, slots, contextLength };
+      const model = await lead.models.serve(order, () => {}, new AbortController().signal);
+      if (model.placement.length !== stages) {
+        throw new Error(`${stages} stages were wanted, not ${model.placement.length}.`);
+      }
+      if (pinned) for (const [index, pid] of stageHosts().entries()) pinToCore(pid, index);
+      return model;
+    };
+    return { model: await serve(request), lead, serve, stageHosts, close };
   } catch (cause) {
     await close();
     throw cause;

@@ -7,6 +7,7 @@ import { nativeSampling } from '../../electron/stage/nativeSampling.ts';
 import { startBenchRoom } from './benchRoom.ts';
 import { billionModel } from './billionModel.ts';
 import { DelayRelay } from './delayRelay.ts';
+import { median } from './median.ts';
 import type { BenchReport } from './report.ts';
 
 const SLOTS = 4;
@@ -166,14 +167,6 @@ function prompt(sequence: number): number[] {
 
 function keyOf(name: string, sequences: number): string {
   return `${name} x ${sequences}`;
-}
-
-function median(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  return sorted.length % 2 === 1
-    ? (sorted[middle] ?? Number.NaN)
-    : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
 
 function round(value: number): number {

@@ -2,14 +2,16 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
-export const demoModelPath = fileURLToPath(new URL('../../resources/demo/demo.gguf', import.meta.url));
-export const demoDraftPath = fileURLToPath(new URL('../../resources/demo/demo-draft.gguf', import.meta.url));
+/** In the checkout, also for what was compiled. */
+const folder = new URL(`${import.meta.url.endsWith('.ts') ? '' : '../'}../../resources/demo/`, import.meta.url);
+export const demoModelPath = fileURLToPath(new URL('demo.gguf', folder));
+export const demoDraftPath = fileURLToPath(new URL('demo-draft.gguf', folder));
 
 const qaSchema = z.array(z.tuple([z.array(z.string()), z.string()]));
 
 /** What the demo model knows by heart: every question in all its phrasings, and the answer. */
 export function demoCorpus(): { questions: string[]; answer: string }[] {
-  const source = readFileSync(new URL('../../resources/demo/corpus.py', import.meta.url), 'utf8');
+  const source = readFileSync(new URL('corpus.py', folder), 'utf8');
   const after = (start: string): string => literalToJson(source.slice(source.indexOf(start) + start.length));
   const known = qaSchema.parse(JSON.parse(after('\nQA = '))).map(([questions, answer]) => ({ questions, answer }));
   const fallback = z

@@ -23,6 +23,7 @@ interface ServeFlags {
   exact?: boolean;
   alias?: string[];
   draft?: string;
+  mostDrafts?: number;
 }
 
 interface StopFlags {
@@ -45,6 +46,7 @@ export function serveCommands(): Command[] {
       .option('--replicas <n>', 'pipelines, each of members of its own', wholeNumber(1, 64))
       .addOption(new Option('--kv <type>', 'type of the KV cache').choices(kvTypes))
       .option('--draft <model>', 'a small model of the same vocabulary that guesses ahead, by name, id or file')
+      .option('--most-drafts <n>', 'tokens that are guessed ahead at most; 0 turns it off', wholeNumber(0, 8))
       .option('--exact', '32-bit activations between the members')
       .option('--alias <name>', 'what else clients may call it; may be given again', collect)
       .option('--json', 'one JSON object on stdout, progress on stderr')
@@ -150,7 +152,7 @@ class ProgressLine {
 }
 
 function paramsOf(called: string, flags: ServeFlags): ServeParams {
-  const { force, members, context, slots, replicas, kv, exact, alias, draft } = flags;
+  const { force, members, context, slots, replicas, kv, exact, alias, draft, mostDrafts } = flags;
   return {
     ...(isFileName(called) ? { modelPath: resolve(called) } : { model: called }),
     ...(force && { force }),
@@ -161,6 +163,7 @@ function paramsOf(called: string, flags: ServeFlags): ServeParams {
     ...(kv && { kvType: kv }),
     ...(exact && { exact }),
     ...(draft && (isFileName(draft) ? { draftPath: resolve(draft) } : { draft })),
+    ...(mostDrafts !== undefined && { mostDrafts }),
     ...(alias && { aliases: alias }),
   };
 }

@@ -69,6 +69,7 @@ const pipelineAnswers: Record<PipelineErrorKind, { status: number; code: string;
   DoesNotFit: { status: 503, code: 'does_not_fit' },
   Closed: { status: 503, code: 'model_closed' },
   DecodeFailed: { status: 500, code: 'decode_failed' },
+  BadPrompt: { status: 400, code: 'context_length_exceeded', param: 'prompt' },
   BadGrammar: { status: 400, code: 'invalid_grammar', param: 'grammar' },
 };
 

@@ -394,6 +394,8 @@ const serveParamsSchema = z
     draft: text.optional(),
     /** In place of `draft`: its file on this member's disk. */
     draftPath: text.optional(),
+    /** Tokens guessed ahead at most, in one step, 8 where it is left out; 0 never guesses. */
+    mostDrafts: z.int().min(0).max(8).optional(),
     /** Keep activations at f32 on the wire. */
     exact: z.boolean().optional(),
     /** What else clients may call the model. */

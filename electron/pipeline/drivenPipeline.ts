@@ -17,6 +17,7 @@ import { FiguresView } from './pipelineFigures.ts';
 import type { PipelineNumbers } from './pipelineNumbers.ts';
 import type { PipelineReport, PipelineState, PlannedPace, PlannedPlace } from './pipelineReport.ts';
 import { refuseBadGrammar } from './refuseBadGrammar.ts';
+import { rewinds } from './rewinds.ts';
 import type { EmbedRequest, GeneratedToken, GenerateRequest } from './servedModel.ts';
 import { Speculation } from './speculation.ts';
 import type { ModelText, VocabularyShelf } from './vocabularyShelf.ts';
@@ -42,6 +43,11 @@ export interface PipelineOrder {
   exact: boolean;
   /** The model that drafts, by content id; null looks drafts up. */
   draft: { model: string; holders: readonly ModelHolder[] } | null;
+  /** Tokens guessed ahead at most, in one step; and whether always so many, paid or not. */
+  mostDrafts: number;
+  alwaysDraft: boolean;
+  /** See `PipelineConfig`. */
+  fixedChunk: boolean;
 }
 
 export interface DrivenPipelineOptions {
@@ -218,8 +224,13 @@ export class DrivenPipeline {
           batch,
           kvType,
           exact,
-          rewinds: opened.shape.layers.every(({ stateBytesPerSlot = 0 }) => stateBytesPerSlot === 0),
-          speculation: new Speculation({ drafter, most: MOST_DRAFTS }),
+          fixedChunk: order.fixedChunk,
+          rewinds: rewinds(opened.shape),
+          speculation: new Speculation({
+            drafter,
+            most: Math.min(order.mostDrafts, MOST_DRAFTS),
+            always: order.alwaysDraft,
+          }),
           endTokens,
           warmToken: Math.max(0, bosToken),
         },

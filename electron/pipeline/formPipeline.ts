@@ -47,6 +47,7 @@ export interface FormRequest {
   kvType: 'f16' | 'q8_0';
   exact: boolean;
   /** See `PipelineConfig`. */
+  fixedChunk: boolean;
   rewinds: boolean;
   speculation: Speculation | null;
   endTokens: ReadonlySet<number>;
@@ -113,6 +114,7 @@ export async function formPipeline(
     sequenceLength: Math.floor(request.contextLength / request.slots),
     chunk: request.batch,
     exact: request.exact,
+    fixedChunk: request.fixedChunk,
     rewinds: request.rewinds,
     endTokens: request.endTokens,
     queueLimit: QUEUE_LIMIT,

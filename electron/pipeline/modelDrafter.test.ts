@@ -68,6 +68,23 @@ test('a sequence that leaves while it waits for its turn takes no slot with it',
   expect(model.asked).toHaveLength(2);
 });
 
+test('a long log is read in the background, part by part, and nobody waits for it', async () => {
+  const model = new CountingModel();
+  const { drafter } = drafterOf(model, 2);
+  const long = Array.from({ length: 90 }, (_, index) => index + 100);
+  drafter.prepare(1, long.slice(0, 80));
+  expect(await drafter.propose(ask(1, long))).toEqual([]);
+  // Others come between its parts.
+  expect(await drafter.propose(ask(2, [5, 6]))).toEqual([7, 8]);
+  await vi.waitFor(async () => expect(await drafter.propose(ask(1, long))).toEqual([190, 191]));
+  expect(model.asked.map(({ slot, start, tokens }) => [slot, start, tokens.length])).toEqual([
+    [0, 0, 64],
+    [1, 0, 2],
+    [0, 64, 25],
+    [0, 89, 1],
+  ]);
+});
+
 test('a model that fails is told once, and left alone for a while', async () => {
   const model = new CountingModel();
   const { drafter, problems } = drafterOf(model);

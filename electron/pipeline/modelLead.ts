@@ -4,7 +4,6 @@ import type { Force, KvType } from '../planner/planOptions.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import { ServingClient } from '../wire/servingClient.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
-import { cannotDraft } from './cannotDraft.ts';
 import { draftBytes } from './draftBytes.ts';
 import type { PipelineOrder } from './drivenPipeline.ts';
 import { type FoundCandidate, findCandidates } from './findCandidates.ts';
@@ -17,6 +16,7 @@ import type { PipelineHost } from './pipelineHost.ts';
 import { isLive, type PipelineReport, type PipelineState, type PlannedPlace } from './pipelineReport.ts';
 import { placePipelines } from './placePipelines.ts';
 import type { PoolPipelines } from './poolPipelines.ts';
+import { refuseDraft } from './refuseDraft.ts';
 import { remoteError } from './remoteError.ts';
 import type { MemberPlace } from './serveEvents.ts';
 import { type Told, untilReady } from './serveNews.ts';
@@ -42,6 +42,10 @@ export interface LeadOrder {
   aliases: readonly string[];
   /** Content id, or what people call the model that drafts. */
   draft: string | undefined;
+  /** See `ServeRequest`. */
+  mostDrafts: number;
+  alwaysDraft: boolean;
+  chunk: number | undefined;
 }
 
 export interface ModelLeadOptions {
@@ -179,7 +183,7 @@ export class ModelLead {
     this.#forget(id, coming);
 
     const draft = order.draft === undefined ? null : await this.#openDraft(order.draft, signal);
-    if (draft !== null && draft.shape.vocabularySize !== opened.shape.vocabularySize) throw cannotDraft(draft);
+    if (draft !== null) refuseDraft(opened, draft);
     const sizes = servingSizes(opened.shape, order);
     const asked = { tls: this.#options.tls(), wireVersion, build, signal };
     const { candidates, ordered, notes } = await findCandidates(room, order, asked);
@@ -216,7 +220,7 @@ export class ModelLead {
     signal: AbortSignal,
   ): Promise<Ready> {
     const { build, memory } = this.#options;
-    const { force, exact, replicas, aliases } = order;
+    const { force, exact, replicas, aliases, mostDrafts, alwaysDraft, chunk } = order;
     const taken = this.#taken();
     const { pipelines, explain } = placePipelines(
       candidates.map((candidate) => ({
@@ -250,6 +254,9 @@ export class ModelLead {
         ...sizes,
         exact,
         draft: draft && { model: draft.id, holders: draft.holders },
+        mostDrafts,
+        alwaysDraft,
+        fixedChunk: chunk !== undefined,
       }),
     );
     coming.isPlanned = true;

@@ -12,6 +12,7 @@ import type { MemoryTruthFile } from './memoryTruthFile.ts';
 import type { ModelFiles } from './modelFiles.ts';
 import { type LeadOrder, ModelLead, type Ready } from './modelLead.ts';
 import { ModelRouter, type PoolPipeline } from './modelRouter.ts';
+import { MOST_DRAFTS } from './mostDrafts.ts';
 import type { DraftHost } from './openDrafter.ts';
 import { PipelineError } from './pipelineError.ts';
 import { type DrivenNumbers, PipelineHost } from './pipelineHost.ts';
@@ -265,7 +266,8 @@ export class ModelServing implements ServedModels {
 
   async #orderOf(request: ServeRequest, signal: AbortSignal): Promise<LeadOrder> {
     const { files } = this.#options;
-    const { model, modelPath, members, replicas, exact, aliases, draft, draftPath, ...sizes } = request;
+    const { model, modelPath, members, replicas, exact, aliases, draft, draftPath, mostDrafts, alwaysDraft, ...sizes } =
+      request;
     const names = members?.filter((member) => typeof member === 'string') ?? [];
     const places = members?.filter((member) => typeof member !== 'string') ?? [];
     if (names.length > 0 && places.length > 0) {
@@ -287,6 +289,9 @@ export class ModelServing implements ServedModels {
       replicas: replicas ?? 1,
       exact: exact ?? false,
       draft: draftPath === undefined ? draft : await files.importFile(draftPath, signal),
+      mostDrafts: mostDrafts ?? MOST_DRAFTS,
+      alwaysDraft: alwaysDraft ?? false,
+      chunk: sizes.chunk,
       aliases: aliases ?? [],
     };
   }
@@ -366,6 +371,8 @@ function leadOrder({
   slots,
   kvType,
   draft,
+  mostDrafts,
+  chunk,
   ...rest
 }: CheckedServeOrder): LeadOrder {
   return {
@@ -378,5 +385,7 @@ function leadOrder({
     slots,
     kvType,
     draft,
+    mostDrafts: mostDrafts ?? MOST_DRAFTS,
+    chunk,
   };
 }

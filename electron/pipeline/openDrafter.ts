@@ -45,6 +45,10 @@ export async function openDrafter(
     const { engine, threads, gpuLayers, onProblem } = draftHost;
     const { path } = lease.file;
     const model = await engine.openDraft({ path, layers, contextLength, slots, batch, threads, gpuLayers });
+    if (signal.aborted) {
+      await model.close();
+      throw signal.reason;
+    }
     const drafter = new ModelDrafter(model, { slots, sequenceLength: Math.floor(contextLength / slots), onProblem });
     const release = async (): Promise<void> => {
       try {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { StepFrame } from '../wire/generated/roomful/v1/ring.ts';
+import { StepFrame } from '../wire/generated/roomful/v1/ring.ts';
 import { Pipeline, type PipelineConfig } from './pipeline.ts';
 import { PipelineError } from './pipelineError.ts';
 import { greedySampling } from './plainSampling.ts';
@@ -47,7 +47,7 @@ class EchoRing {
   hold = false;
 
   constructor(overrides: Partial<PipelineConfig> = {}, drafter: Drafter | null = null) {
-    const speculation = drafter && new Speculation({ drafter, most: 3, fixed: 3 });
+    const speculation = drafter && new Speculation({ drafter, most: 3, always: true });
     const send = (frame: StepFrame): void => {
       this.frames.push(frame);
       if (!this.hold) setImmediate(() => this.answer(frame));
@@ -144,6 +144,7 @@ const drafterOf = (right: (position: number) => boolean): Drafter => ({
     await new Promise((resolve) => setImmediate(resolve));
     return expected([...log], count).map((token, index) => (right(log.length + index) ? token : token + 1));
   },
+  prepare: () => {},
   forget: () => {},
 });
 
@@ -272,6 +273,60 @@ test('a step that fails ends its own request with the reason and no other', asyn
   ring.answer(second);
   await expect(bad).rejects.toThrow('Stage 1 could not compute: out of KV');
   expect(await good).toEqual(expected([7], 5));
+});
+
+test('who goes on from what a failed step did not leave begins anew, and gets the same tokens', async () => {
+  const ring = new EchoRing({ slots: 1, stages: 4 });
+  const prompt = Array.from({ length: 12 }, (_, index) => index + 1);
+  ring.hold = true;
+  const leaving = new AbortController();
+  const first = collect(ring.pipeline.generate(request(prompt), leaving.signal)).catch((error: unknown) => error);
+  await vi.waitFor(() => expect(ring.frames).toHaveLength(3));
+  const lost = ring.frames.splice(0);
+  leaving.abort(new Error('client gone'));
+  const second = collect(ring.pipeline.generate(request([...prompt, 50], 3), never));
+  await vi.waitFor(() => expect(ring.frames).toHaveLength(1));
+  const [next] = ring.frames;
+  if (next === undefined) throw new Error('the second has been sent');
+  // It goes on from the twelve tokens of the first that were sent.
+  expect(next.runs[0]?.start).toBe(12);
+  ring.hold = false;
+  const failure = { stage: 1, kind: 'DecodeFailed', message: 'out of KV' };
+  for (const frame of [...lost, next]) ring.pipeline.receive({ ...frame, runs: [], failure });
+  expect(await second).toEqual(expected([...prompt, 50], 3));
+  expect(await first).toEqual(new Error('client gone'));
+  expect(ring.frames[1]?.runs[0]).toMatchObject({ start: 0, truncateTo: 0, generation: 3 });
+});
+
+test('a prompt that leaves no room for an answer is refused, whoever asks', async () => {
+  const { pipeline } = new EchoRing();
+  const prompt = (length: number) => Array.from({ length }, () => 1);
+  await expect(collect(pipeline.generate(request(prompt(64)), never))).rejects.toMatchObject({ kind: 'BadPrompt' });
+  await expect(collect(pipeline.generate(request([]), never))).rejects.toMatchObject({ kind: 'BadPrompt' });
+  expect(await collect(pipeline.generate(request(prompt(63)), never))).toEqual(expected(prompt(63), 1));
+});
+
+test('what only frees a slot is no decode under way: the next one need not wait for it', async () => {
+  const ring = new EchoRing({ rewinds: false });
+  ring.hold = true;
+  const leaving = new AbortController();
+  const first = collect(ring.pipeline.generate(request([1]), leaving.signal)).catch(() => {});
+  await vi.waitFor(() => expect(ring.frames).toHaveLength(1));
+  ring.answer(ring.frames[0] ?? StepFrame.fromPartial({}));
+  leaving.abort(new Error('gone'));
+  await first;
+  await vi.waitFor(() => expect(ring.frames.at(-1)?.closedSlots).toEqual([0]));
+  // The bookkeeping is held back: one step of the other sequence travels all the same, and then the next.
+  const second = collect(ring.pipeline.generate(request([5], 3), never));
+  for (let sent = ring.frames.length; ring.frames.length < sent + 2; ) {
+    const frame = ring.frames.at(-1);
+    if (frame !== undefined && frame.runs.length > 0) ring.answer(frame);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  ring.hold = false;
+  const last = ring.frames.at(-1);
+  if (last !== undefined) ring.answer(last);
+  expect(await second).toEqual(expected([5], 3));
 });
 
 test('a lost stage ends every request, running or waiting, and refuses new ones', async () => {

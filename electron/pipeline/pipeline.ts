@@ -11,7 +11,8 @@ import { HiddenMean } from './hiddenMean.ts';
 import { PipelineError } from './pipelineError.ts';
 import { PipelineCounter, type PipelineNumbers } from './pipelineNumbers.ts';
 import { greedySampling } from './plainSampling.ts';
-import { SeatTable } from './seatTable.ts';
+import { prefillChunk } from './prefillChunk.ts';
+import { type Seat, SeatTable } from './seatTable.ts';
 import { Sequence } from './sequence.ts';
 import type { EmbedRequest, GeneratedToken, GenerateRequest } from './servedModel.ts';
 import type { Speculation } from './speculation.ts';
@@ -28,6 +29,8 @@ export interface PipelineConfig {
   sequenceLength: number;
   /** Most tokens of one prefill chunk, and of any step. */
   chunk: number;
+  /** Chunks of prompts are just as large, as those of an exact ring are, rather than as long prompts pass the stages soonest. */
+  fixedChunk?: boolean;
   /** Keep activations at f32 on the wire, and the bits of one machine that serves nobody else. */
   exact: boolean;
   /** Whether the KV of a slot can be cut anywhere: a recurrent state cannot, so its prefixes and drafts are of no use. */
@@ -42,15 +45,20 @@ export interface PipelineConfig {
 /** KV bookkeeping goes with the next step; when none is due within this many ms it goes alone. */
 const BOOKKEEPING_DELAY_MS = 50;
 
+type StepKind = 'prefill' | 'decode' | 'bookkeeping';
+
 /** A sequence in a step, with what is to be verified of it. */
 interface CarriedRun {
   sequence: Sequence;
+  /** As it sat when it was sent; what comes back of a seat that it no longer has is stale. */
+  seat: Seat;
   drafts: number;
 }
 
 interface StepInFlight {
   carried: readonly CarriedRun[];
-  prefill: boolean;
+  /** Bookkeeping computes nothing. */
+  kind: StepKind;
   rows: number;
   sentAt: number;
 }
@@ -79,7 +87,7 @@ export class Pipeline {
   #bookkeeping: NodeJS.Timeout | null = null;
   #nextId = 0;
   #nextStep = 1;
-  #prefillInFlight = 0;
+  readonly #kindsInFlight = { prefill: 0, decode: 0, bookkeeping: 0 };
   #failure: PipelineError | null = null;
   #exitMs: number | null = null;
 
@@ -105,6 +113,11 @@ export class Pipeline {
   get #reuses(): boolean {
     return this.config.rewinds && !this.config.exact;
   }
+
+  readonly #chunkOf = (promptLength: number): number => {
+    const { chunk, fixedChunk = false, exact, stages } = this.config;
+    return fixedChunk || exact ? chunk : prefillChunk(promptLength, stages, chunk);
+  };
 
   /** What ended this pipeline, null while it serves. */
   get failure(): PipelineError | null {
@@ -154,22 +167,36 @@ export class Pipeline {
     const step = this.#inFlight.get(frame.step);
     if (step === undefined || frame.pipeline !== this.config.id) return;
     this.#inFlight.delete(frame.step);
-    if (step.prefill) this.#prefillInFlight -= 1;
+    this.#kindsInFlight[step.kind] -= 1;
     this.#measure(step, frame);
     if (frame.failure !== undefined) {
       const { stage, message } = frame.failure;
       const error = new PipelineError('DecodeFailed', `Stage ${stage} could not compute: ${message}`);
-      for (const { sequence } of step.carried) {
-        this.#end(sequence, error, false);
-        const { seat } = sequence;
-        if (seat !== null && this.#seats.doubt(seat.slot, seat.generation)) this.#closedSlots.push(seat.slot);
+      for (const { sequence, seat } of step.carried) {
+        if (sequence.seat === seat) this.#end(sequence, error, false);
+        this.#doubt(seat);
       }
     }
     for (const committed of frame.committed) {
-      const carried = step.carried.find(({ sequence: { seat } }) => seat?.slot === committed.slot);
-      if (carried?.sequence.seat?.generation === committed.generation) this.#commit(carried, committed);
+      const carried = step.carried.find(({ seat }) => seat.slot === committed.slot);
+      if (carried === undefined || carried.sequence.seat !== carried.seat) continue;
+      if (carried.seat.generation === committed.generation) this.#commit(carried, committed);
     }
     this.#pump();
+  }
+
+  /** What a slot held in that generation may not lie on every stage: it is freed, or whoever goes on from it begins anew. */
+  #doubt({ slot, generation }: Seat): void {
+    if (this.#seats.doubt(slot, generation)) {
+      this.#closedSlots.push(slot);
+      return;
+    }
+    for (const sequence of this.#running.values()) {
+      const { seat } = sequence;
+      if (seat?.slot !== slot || seat.generation <= generation || seat.kept === 0) continue;
+      // What is under way of it is dropped by its generation.
+      sequence.begin(this.#seats.renew(seat));
+    }
   }
 
   /** Ends the pipeline: every request that runs or waits rejects with `error`. */
@@ -185,14 +212,14 @@ export class Pipeline {
     this.onEnd?.();
   }
 
-  #measure({ carried, prefill, rows, sentAt }: StepInFlight, { timings }: StepFrame): void {
+  #measure({ carried, kind, rows, sentAt }: StepInFlight, { timings }: StepFrame): void {
     const ringMs = this.#now() - sentAt;
     const stages = timings.map(({ stage, computeUs, queueUs, sentBytes, wayUs }) => {
       const wayMs = wayUs === undefined ? null : wayUs / 1000;
       return { stage, computeMs: computeUs / 1000, queueMs: queueUs / 1000, sentBytes, wayMs };
     });
-    this.#counter.step(stages, prefill || carried.length === 0 ? null : ringMs);
-    if (prefill || stages.length !== this.config.stages) return;
+    this.#counter.step(stages, kind === 'decode' ? ringMs : null);
+    if (kind !== 'decode' || stages.length !== this.config.stages) return;
     // Rows of drafts are not computed as those of sequences that share a step.
     if (carried.length === rows) this.#costs.observe({ rows, stages, ringMs });
     if (carried.length === 1) this.#draftCosts.observe({ rows, stages, ringMs });
@@ -260,6 +287,12 @@ export class Pipeline {
         `${this.#waiting.length} requests are waiting already; try again in a moment.`,
       );
     }
+    const { sequenceLength } = this.config;
+    const length = request.promptTokens.length;
+    if (length < 1 || length > sequenceLength || (hidden === null && length === sequenceLength)) {
+      const what = length < 1 ? 'The prompt is empty' : `The prompt has ${length} tokens`;
+      throw new PipelineError('BadPrompt', `${what}; the context is ${sequenceLength} tokens, answer included.`);
+    }
     const sequence = new Sequence(this.#nextId, request, hidden);
     this.#nextId += 1;
     const firstBulk = sequence.bulk ? -1 : this.#waiting.findIndex(({ bulk }) => bulk);
@@ -295,14 +328,13 @@ export class Pipeline {
     if (this.#failure !== null) return;
     this.#seatWaiting();
     const limits = {
-      chunk: this.config.chunk,
+      chunk: this.#chunkOf,
       prefillInFlight: this.config.stages + 1,
       groupSize: (active: number) =>
         this.config.exact ? 1 : groupSize(active, this.config.stages, this.#costs, this.config.chunk),
     };
     for (;;) {
-      const prefill = this.#prefillInFlight;
-      const inFlight = { prefill, decode: this.#inFlight.size - prefill, nextStep: this.#nextStep };
+      const inFlight = { ...this.#kindsInFlight, nextStep: this.#nextStep };
       const next = nextStep(this.#running.values(), inFlight, limits);
       if (next === null) break;
       this.#sendStep(next.runs, next.prefill);
@@ -310,7 +342,7 @@ export class Pipeline {
     if (this.#closedSlots.length > 0 && this.#bookkeeping === null) {
       this.#bookkeeping = setTimeout(() => {
         this.#bookkeeping = null;
-        if (this.#closedSlots.length > 0) this.#dispatch([], [], false);
+        if (this.#closedSlots.length > 0) this.#dispatch([], [], 'bookkeeping');
       }, BOOKKEEPING_DELAY_MS);
     }
   }
@@ -321,10 +353,9 @@ export class Pipeline {
       const seat = this.#seats.take(next.hidden === null ? next.request.promptTokens : []);
       if (seat === null) return;
       this.#waiting.shift();
-      next.seat = seat;
-      next.sent = seat.kept;
-      if (seat.used) next.truncateTo = seat.kept;
+      next.begin(seat);
       this.#running.set(next.id, next);
+      if (next.hidden === null) this.#speculation?.prepare(next.id, next.log);
       const cachedTokens = seat.kept;
       this.#counter.add({ requests: 1, cachedTokens, promptTokens: next.promptLength - cachedTokens });
       next.request.onSeated?.({ cachedTokens });
@@ -341,7 +372,7 @@ export class Pipeline {
       const drafts = sample && !prefill ? sequence.drafts.slice(0, room) : [];
       room -= drafts.length;
       runs.push(this.#runOf(sequence, sequence.seat, { start, count, sample }, drafts));
-      carried.push({ sequence, drafts: drafts.length });
+      carried.push({ sequence, seat: sequence.seat, drafts: drafts.length });
       sequence.drafts = [];
       sequence.truncateTo = null;
       sequence.sent = start + count + drafts.length;
@@ -349,8 +380,7 @@ export class Pipeline {
     }
     // Decodes of ascending slots are computed at once.
     runs.sort((a, b) => a.slot - b.slot);
-    if (prefill) this.#prefillInFlight += 1;
-    this.#dispatch(runs, carried, prefill);
+    this.#dispatch(runs, carried, prefill ? 'prefill' : 'decode');
   }
 
   #runOf(
@@ -375,11 +405,12 @@ export class Pipeline {
     };
   }
 
-  #dispatch(runs: Run[], carried: readonly CarriedRun[], prefill: boolean): void {
+  #dispatch(runs: Run[], carried: readonly CarriedRun[], kind: StepKind): void {
     const step = this.#nextStep;
     this.#nextStep += 1;
+    this.#kindsInFlight[kind] += 1;
     const rows = runs.reduce((sum, { tokens }) => sum + tokens.length, 0);
-    this.#inFlight.set(step, { carried, prefill, rows, sentAt: this.#now() });
+    this.#inFlight.set(step, { carried, kind, rows, sentAt: this.#now() });
     const closedSlots = this.#closedSlots;
     this.#closedSlots = [];
     if (this.#bookkeeping !== null) {

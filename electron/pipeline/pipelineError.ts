@@ -9,6 +9,8 @@ export const pipelineErrorKinds = [
   'Closed',
   /** A grammar that cannot be read. */
   'BadGrammar',
+  /** A prompt that is empty or leaves no room for an answer. */
+  'BadPrompt',
 ] as const;
 export type PipelineErrorKind = (typeof pipelineErrorKinds)[number];
 

@@ -74,6 +74,13 @@ export class SeatTable {
     return true;
   }
 
+  /** The same slot for who sits there, with nothing in it that could be gone on from; runs of before are stale. */
+  renew({ slot }: Seat): Seat {
+    const generation = (this.#generations[slot] ?? 0) + 1;
+    this.#generations[slot] = generation;
+    return { slot, generation, kept: 0, used: true };
+  }
+
   get freeCount(): number {
     return this.#free.size;
   }

@@ -61,6 +61,15 @@ export class Sequence implements ScheduledSequence {
     return this.log.slice(0, Math.min(this.sent, this.log.length));
   }
 
+  /** Takes a seat, and goes on from what lies there. */
+  begin(seat: Seat): void {
+    this.seat = seat;
+    this.sent = seat.kept;
+    this.truncateTo = seat.used ? seat.kept : null;
+    this.toldHow = false;
+    this.drafts = [];
+  }
+
   /** Appends the token for `position`; false when the log has moved on, so that a token is committed once. */
   commit(position: number, token: GeneratedToken): boolean {
     if (this.#ended || position !== this.log.length) return false;

@@ -26,6 +26,12 @@ export interface ServeRequest {
   draft?: string | undefined;
   /** In place of `draft`: its file on the disk of the member that is asked, which is imported first. */
   draftPath?: string | undefined;
+  /** Tokens guessed ahead at most, in one step; 0 never guesses. Default 8. */
+  mostDrafts?: number | undefined;
+  /** Guess so many always, whether it pays or not: for measuring. */
+  alwaysDraft?: boolean | undefined;
+  /** Tokens of a prompt that travel in one step, whatever its length: for measuring. */
+  chunk?: number | undefined;
   /** Keep activations at f32 on the wire. */
   exact?: boolean | undefined;
   /** What else clients may call the model. */

@@ -22,11 +22,16 @@ const MOST_CHUNK_BYTES = 8 * 1024 * 1024;
 /** The sizes that a request asks for, with every default filled in. `contextLength` is that of one request. */
 export function servingSizes(
   shape: Pick<ModelShape, 'contextLength' | 'hiddenSize'>,
-  request: { contextLength?: number | undefined; slots?: number | undefined; kvType?: KvType | undefined },
+  request: {
+    contextLength?: number | undefined;
+    slots?: number | undefined;
+    kvType?: KvType | undefined;
+    chunk?: number | undefined;
+  },
 ): ServingSizes {
   const slots = request.slots ?? DEFAULT_SLOTS;
   const sequence = request.contextLength ?? Math.min(shape.contextLength || DEFAULT_CONTEXT, DEFAULT_CONTEXT);
   const fits = Math.floor(MOST_CHUNK_BYTES / (shape.hiddenSize * 4));
-  const batch = Math.max(1, Math.min(MOST_CHUNK_TOKENS, fits, sequence));
+  const batch = Math.max(1, Math.min(request.chunk ?? Math.min(MOST_CHUNK_TOKENS, fits), sequence));
   return { contextLength: sequence * slots, slots, batch, kvType: request.kvType ?? 'f16' };
 }

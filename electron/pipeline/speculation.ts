@@ -17,6 +17,8 @@ export interface ProposeRequest {
 export interface Drafter {
   /** To draft one token, as measured, ms. */
   readonly draftMs: number;
+  /** A sequence has its prompt read by the stages; what is to draft for it may read it meanwhile. */
+  prepare(sequence: number, log: readonly number[]): void;
   /** At most `count` tokens that may follow the log of a sequence; none where it cannot. Never rejects. */
   propose(request: ProposeRequest): Promise<readonly number[]>;
   /** The sequence has ended. */
@@ -39,7 +41,7 @@ export interface SpeculationOptions {
   /** Most drafts of one run; 0 turns speculation off. */
   most: number;
   /** Always so many, to measure what each length brings. */
-  fixed?: number;
+  always?: boolean;
 }
 
 /** Where drafting does not pay one draft is tried after so many tokens, in case it does by now. */
@@ -63,17 +65,22 @@ export class Speculation {
     return drafter.propose({ sequence: id, log, promptLength: log.length - generated, count, sampling });
   }
 
+  /** A sequence has begun. */
+  prepare(sequence: number, log: readonly number[]): void {
+    if (this.#options.most > 0) this.#options.drafter?.prepare(sequence, log);
+  }
+
   /** A sequence has ended. */
   forget(sequence: number): void {
     this.#options.drafter?.forget(sequence);
   }
 
   #count({ acceptance, generated, room }: DraftedSequence, active: number, costs: StepCosts): number {
-    const { drafter, most: allowed, fixed } = this.#options;
+    const { drafter, most: allowed, always = false } = this.#options;
     // The last token that there is room for comes of itself.
     const most = Math.min(allowed, room - 1);
     if (most <= 0) return 0;
-    if (fixed !== undefined) return Math.min(fixed, most);
+    if (always) return most;
     if (!costs.isKnown) return 0;
     const count = draftLength({
       acceptance: acceptance.probability,

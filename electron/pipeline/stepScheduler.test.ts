@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { nextStep, type ScheduledSequence } from './stepScheduler.ts';
 
-const limits = { chunk: 4, prefillInFlight: 3, groupSize: () => 1 };
+const limits = { chunk: () => 4, prefillInFlight: 3, groupSize: () => 1 };
 const nothing = { prefill: 0, decode: 0, nextStep: 10 };
 
 const sequence = (id: number, fields: Partial<ScheduledSequence>): ScheduledSequence => ({
@@ -96,7 +96,7 @@ test('driven to the end, every token of every log is sent once, in order, nobody
       for (let step = 0; ; step += 1) {
         const prefill = flying.filter((one) => one.prefill).length;
         const inFlight = { prefill, decode: flying.length - prefill, nextStep: step };
-        const next = nextStep(live, inFlight, { chunk, prefillInFlight: 3, groupSize: () => size });
+        const next = nextStep(live, inFlight, { chunk: () => chunk, prefillInFlight: 3, groupSize: () => size });
         if (next !== null) {
           expect(next.runs.length).toBeLessThanOrEqual(next.prefill ? 1 : size);
           for (const run of next.runs) {

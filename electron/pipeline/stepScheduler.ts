@@ -24,8 +24,8 @@ export interface InFlight {
 }
 
 export interface ScheduleLimits {
-  /** Most tokens of one prefill chunk. */
-  readonly chunk: number;
+  /** Most tokens of one prefill chunk of a prompt of so many. */
+  readonly chunk: (promptLength: number) => number;
   /** Prefill chunks that may be in flight while nothing decodes: enough to keep every stage busy. */
   readonly prefillInFlight: number;
   /** How many of so many decoding sequences share a step; see `groupSize`. */
@@ -82,7 +82,9 @@ export function nextStep(
     }
   }
   const room = inFlight.prefill < (decoding > 0 ? 1 : limits.prefillInFlight);
-  return prefill !== null && room ? { runs: [runOf(prefill, limits.chunk)], prefill: true } : null;
+  return prefill !== null && room
+    ? { runs: [runOf(prefill, limits.chunk(prefill.promptLength))], prefill: true }
+    : null;
 }
 
 function orderAt(step: number): (a: ScheduledSequence, b: ScheduledSequence) => number {

@@ -6,7 +6,7 @@ export interface DraftRequest {
   start: number;
   /** Tokens that the sequence has gained, at least one. */
   tokens: Int32Array;
-  /** Most tokens to draft. */
+  /** Most tokens to draft; 0 only reads what the sequence has gained. */
   count: number;
   /** Most tokens in one step. */
   batch: number;
@@ -27,7 +27,8 @@ export async function draftTokens(stage: NativeStage, request: DraftRequest): Pr
     start += some.length;
     return sampled[0]?.token;
   };
-  for (; tokens.length > batch; tokens = tokens.subarray(batch)) await step(tokens.subarray(0, batch), false);
+  const unread = count === 0 ? 0 : batch;
+  for (; tokens.length > unread; tokens = tokens.subarray(batch)) await step(tokens.subarray(0, batch), false);
   while (drafted.length < count) {
     const token = await step(tokens, true);
     if (token === undefined) break;

@@ -11,6 +11,8 @@ const READ_SPEED_MS = 60_000;
 const OPEN_MS = 60_000;
 const TOKENIZE_MS = 10_000;
 const DRAFT_MS = 60_000;
+/** Without progress; llama.cpp reports none while it reserves its buffers. */
+const OPEN_DRAFT_IDLE_MS = 120_000;
 
 /** A device as a ggml backend reports it; bytes. */
 export type Device = NativeDevice;
@@ -52,7 +54,7 @@ export interface DraftModelOptions {
 
 /** A small model that guesses what a larger one will say. */
 export interface DraftModel {
-  /** See `draftTokens`. Rejects where the slot does not hold `start` tokens. */
+  /** See `draftTokens`; with a count of 0 the tokens are only read. Rejects where the slot does not hold `start` tokens. */
   draft(request: {
     slot: number;
     start: number;
@@ -68,6 +70,7 @@ export class EngineClient {
   /** The variant of llama.cpp that it runs. */
   readonly backend: Backend;
   readonly #host: HostProcess<typeof engineContract>;
+  #nextDraft = 0;
 
   private constructor(host: HostProcess<typeof engineContract>, backend: Backend) {
     this.#host = host;
@@ -76,8 +79,13 @@ export class EngineClient {
 
   /** Starts the process. Rejects with a HostError, and then nothing is left running. */
   static async start(launcher: HostLauncher, onLost: (error: HostError) => void): Promise<EngineClient> {
-    const options = { contract: engineContract, host: 'engine', launcher, onLost, onEvent: {} } as const;
-    const { host, backend } = await bootHost(options);
+    const { host, backend } = await bootHost({
+      contract: engineContract,
+      host: 'engine',
+      launcher,
+      onLost,
+      onEvent: { draftProgress: () => host.extend('openDraft') },
+    });
     return new EngineClient(host, backend);
   }
 
@@ -113,9 +121,17 @@ export class EngineClient {
     };
   }
 
-  /** Loads a draft model. Rejects with a HostError. */
+  /** Loads a draft model. Rejects with a HostError, and then leaves nothing loaded. */
   async openDraft(options: DraftModelOptions): Promise<DraftModel> {
-    const { handle } = await this.#host.call('openDraft', options, OPEN_MS);
+    const handle = this.#nextDraft;
+    this.#nextDraft += 1;
+    try {
+      await this.#host.call('openDraft', { handle, ...options }, OPEN_DRAFT_IDLE_MS);
+    } catch (error) {
+      // One that was only too slow may have it by and by; one that is gone has nothing.
+      this.#host.call('closeDraft', { handle }, OPEN_DRAFT_IDLE_MS).catch(() => {});
+      throw error;
+    }
     return {
       draft: ({ sampling, ...request }) =>
         this.#host.call('draft', { handle, ...request, sampling: Sampling.encode(sampling).finish() }, DRAFT_MS),

@@ -58,6 +58,8 @@ export const engineContract = {
     },
     openDraft: {
       params: z.strictObject({
+        /** Chosen by the caller, so that it can close what it no longer waits for. */
+        handle: index,
         path: z.string().min(1),
         layers: count,
         contextLength: count,
@@ -66,7 +68,7 @@ export const engineContract = {
         threads: count,
         gpuLayers: index,
       }),
-      result: z.strictObject({ handle: index }),
+      result: z.null(),
     },
     draft: {
       params: z.strictObject({
@@ -74,7 +76,7 @@ export const engineContract = {
         slot: index,
         start: index,
         tokens: int32Array,
-        count,
+        count: index,
         /** A Sampling as it goes over the wire. */
         sampling: uint8Array,
       }),
@@ -84,5 +86,8 @@ export const engineContract = {
     closeVocabulary: { params: z.strictObject({ handle: index }), result: z.null() },
     leave: leaveMethod,
   },
-  events: {},
+  events: {
+    /** A draft model loads. */
+    draftProgress: z.number(),
+  },
 } satisfies HostContract;

@@ -10,10 +10,10 @@ import { serveHost, WrongOrder } from './serveHost.ts';
 
 let addon: NativeAddon | null = null;
 let nextHandle = 0;
-const drafts = new Map<number, { stage: NativeStage; batch: number }>();
+const drafts = new Map<number, Promise<{ stage: NativeStage; batch: number }>>();
 const vocabularies = new Map<number, NativeVocabulary>();
 
-serveHost(engineContract, () => ({
+serveHost(engineContract, (emit) => ({
   boot: async ({ parentPid }) => {
     const loaded = loadAddon();
     loaded.addon.exitWithParent(parentPid);
@@ -40,17 +40,25 @@ serveHost(engineContract, () => ({
 
   grammarProblem: async ({ handle, grammar }) => opened(handle).grammarProblem(grammar),
 
-  openDraft: async ({ path, batch, slots, ...sizes }) => {
+  openDraft: async ({ handle, path, batch, slots, ...sizes }) => {
+    if (drafts.has(handle)) throw new WrongOrder(`Draft model ${handle} is open already.`);
     const options = { ...sizes, path, batch, slots, role: 'whole', embedding: null, vocabulary: null } as const;
-    const stage = await booted().loadStage({ ...options, device: null, kvType: 'f16', maxOutputs: slots }, () => {});
-    const handle = nextHandle;
-    nextHandle += 1;
-    drafts.set(handle, { stage, batch });
-    return { handle };
+    const loading = booted()
+      .loadStage(
+        { ...options, device: null, kvType: 'f16', maxOutputs: slots },
+        throttled((fraction) => emit('draftProgress', fraction)),
+      )
+      .then((stage) => ({ stage, batch }));
+    drafts.set(handle, loading);
+    await loading.catch((error: unknown) => {
+      drafts.delete(handle);
+      throw error;
+    });
+    return null;
   },
 
-  draft: ({ handle, sampling, ...request }) => {
-    const draft = drafts.get(handle);
+  draft: async ({ handle, sampling, ...request }) => {
+    const draft = await drafts.get(handle);
     if (draft === undefined) throw new WrongOrder(`Draft model ${handle} is not open.`);
     return draftTokens(draft.stage, {
       ...request,
@@ -59,9 +67,11 @@ serveHost(engineContract, () => ({
     });
   },
 
+  // One that is still loading goes once it has.
   closeDraft: async ({ handle }) => {
-    await drafts.get(handle)?.stage.unload();
+    const draft = await drafts.get(handle)?.catch(() => undefined);
     drafts.delete(handle);
+    await draft?.stage.unload();
     return null;
   },
 
@@ -73,6 +83,16 @@ serveHost(engineContract, () => ({
 
   leave: async () => null,
 }));
+
+/** Lets a fraction through when it has come on. */
+function throttled(report: (fraction: number) => void): (fraction: number) => void {
+  let told = -1;
+  return (fraction) => {
+    if (fraction < 1 && fraction - told < 0.01) return;
+    told = fraction;
+    report(fraction);
+  };
+}
 
 function booted(): NativeAddon {
   if (addon === null) throw new WrongOrder('The engine has not been booted.');

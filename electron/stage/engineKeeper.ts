@@ -67,18 +67,25 @@ export class EngineKeeper {
 
   /** Loads a draft model; with a new process it is loaded anew, with no memory of what it was told. */
   async openDraft(options: DraftModelOptions): Promise<DraftModel> {
-    let engine = await this.current();
-    let opened = await engine.openDraft(options);
+    const engine = await this.current();
+    let current = { engine, opened: engine.openDraft(options) };
+    await current.opened;
+    let closed = false;
+    const opened = async (): Promise<DraftModel> => {
+      if (closed) throw new HostError('HostClosed', 'The draft model has been closed.');
+      const now = await this.current();
+      // Whoever asks meanwhile waits for the same load.
+      if (now !== current.engine) current = { engine: now, opened: now.openDraft(options) };
+      return current.opened;
+    };
     return {
-      draft: async (request) => {
-        const now = await this.current();
-        if (now !== engine) {
-          opened = await now.openDraft(options);
-          engine = now;
-        }
-        return opened.draft(request);
+      draft: async (request) => (await opened()).draft(request),
+      close: async () => {
+        closed = true;
+        // What could not be loaded is not there.
+        const last = await current.opened.catch(() => null);
+        if (last !== null) await closeUnlessLost(last);
       },
-      close: () => closeUnlessLost(opened),
     };
   }
 

@@ -35,7 +35,13 @@ function start(script: string): { host: HostProcess<typeof engineContract>; lost
   const onLost = (error: HostError): void => {
     lost.push(error);
   };
-  const host = new HostProcess({ contract: engineContract, host: 'engine', launcher, onEvent: {}, onLost });
+  const host = new HostProcess({
+    contract: engineContract,
+    host: 'engine',
+    launcher,
+    onEvent: { draftProgress: () => {} },
+    onLost,
+  });
   hosts.push(host);
   return { host, lost };
 }

@@ -23,6 +23,9 @@ const serveSchema = z.object({
   exact: z.boolean(),
   aliases: z.array(alias).max(16),
   draft: text.optional(),
+  mostDrafts: index.optional(),
+  alwaysDraft: z.boolean(),
+  chunk: count.max(65_536).optional(),
 });
 
 const stageSchema = z
@@ -61,6 +64,9 @@ const driveSchema = z.object({
   exact: z.boolean(),
   draft: z.object({ model: text, holders }).optional(),
   predicted: prediction,
+  mostDrafts: index,
+  alwaysDraft: z.boolean(),
+  fixedChunk: z.boolean(),
 });
 
 const stopSchema = z.object({ modelId: text, drainMs: index.max(24 * 3_600_000) });
