@@ -8,6 +8,7 @@ import { getConfig, validateConfiguration } from 'app-builder-lib/out/util/confi
 import { DebugLogger } from 'builder-util';
 import { Arch, build, type Configuration, Platform } from 'electron-builder';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SERVICE_TYPE } from '../electron/pool/discovery/announcement.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const configuration = (): Promise<Configuration> => getConfig(root, 'electron-builder.yml', null);
@@ -29,6 +30,93 @@ test('the icons of all three systems are there, in every size', async () => {
     const png = bytesOf(join(String(linux?.icon), `${size}x${size}.png`));
     expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([size, size]);
   }
+});
+
+const trays = ['NoPool', 'Idle', 'Serving', 'Working', 'Problem'];
+
+test('each state of the tray has its picture, plain and as a template, also for dense displays', () => {
+  const plain = trays.map((state) =>
+    readFileSync(join(root, 'resources', 'icons', `tray${state}.png`)).toString('hex'),
+  );
+  expect(new Set(plain).size).toBe(trays.length);
+  for (const state of trays) {
+    for (const [name, size] of [
+      [`tray${state}`, 24],
+      [`tray${state}Template`, 16],
+    ] as const) {
+      for (const [suffix, scale] of [
+        ['', 1],
+        ['@2x', 2],
+      ] as const) {
+        const png = readFileSync(join(root, 'resources', 'icons', `${name}${suffix}.png`));
+        expect([name, png.readUInt32BE(16)]).toEqual([name, size * scale]);
+      }
+    }
+  }
+});
+
+describe('each system is told what the app needs of it', () => {
+  test('all: models and invites open with it, the demo model comes along, libraries lie outside the archive', async () => {
+    const { fileAssociations, protocols, extraResources, asarUnpack } = await configuration();
+    expect(fileAssociations).toMatchObject([{ ext: 'gguf' }]);
+    expect(protocols).toMatchObject([{ schemes: ['roomful'] }]);
+    expect(extraResources).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ to: 'demo' }),
+        expect.objectContaining({ to: 'native/roomful.node' }),
+      ]),
+    );
+    expect(asarUnpack).toEqual(['node_modules/@node-llama-cpp/*/bins/**']);
+  });
+
+  test('macOS: the local network, Bonjour, libraries of others; neither camera nor microphone', async () => {
+    const { mac } = await configuration();
+    expect(mac?.target).toEqual([{ target: 'dmg', arch: ['arm64', 'x64'] }]);
+    expect(mac?.extendInfo).toMatchObject({
+      NSLocalNetworkUsageDescription: expect.stringMatching(/local network/),
+      NSBonjourServices: ['_roomful._tcp'],
+    });
+    expect(mac).toMatchObject({ hardenedRuntime: true, entitlementsInherit: mac?.entitlements });
+    const entitlements = readFileSync(join(root, String(mac?.entitlements)), 'utf8');
+    const keys = [...entitlements.matchAll(/<key>([^<]*)<\/key>\s*(?:<!--[^>]*-->\s*)?<true\/>/g)].map(
+      ([, key]) => key,
+    );
+    expect(keys).toEqual([
+      'com.apple.security.cs.allow-jit',
+      'com.apple.security.cs.allow-unsigned-executable-memory',
+      'com.apple.security.cs.disable-library-validation',
+    ]);
+    expect(entitlements.match(/<key>/g)).toHaveLength(keys.length);
+  });
+
+  test('macOS asks for the service that the discovery announces', async () => {
+    const { mac } = await configuration();
+    const [service] = mac?.extendInfo?.NSBonjourServices ?? [];
+    expect(service).toBe(`_${SERVICE_TYPE}._tcp`);
+  });
+
+  test('Windows: a rule of the firewall and the links of invites, both gone with the app', async () => {
+    const { win, nsis, directories } = await configuration();
+    expect(win?.target).toEqual([{ target: 'nsis', arch: ['x64'] }]);
+    expect(nsis).toMatchObject({ perMachine: true });
+    expect(nsis?.include?.startsWith(`${directories?.buildResources}/`)).toBe(true);
+    const script = readFileSync(join(root, String(nsis?.include)), 'utf8');
+    const [, install = '', uninstall = ''] = script.split('!macro custom');
+    expect(install).toMatch(/^Install\n/);
+    expect(install).toMatch(
+      /netsh advfirewall firewall add rule .*program="\$INSTDIR\\Roomful\.exe" profile=private,domain/,
+    );
+    expect(install).toContain(`"Software\\Classes\\roomful" "URL Protocol"`);
+    expect(uninstall).toMatch(/^UnInstall\n/);
+    expect(uninstall).toContain('netsh advfirewall firewall delete rule');
+    expect(uninstall).toContain('DeleteRegKey SHCTX "Software\\Classes\\roomful"');
+    expect(script.match(/!macroend/g)).toHaveLength(2);
+  });
+
+  test('Linux: an AppImage and a package', async () => {
+    const { linux } = await configuration();
+    expect(linux?.target).toEqual(['AppImage', 'deb']);
+  });
 });
 
 const packs =
@@ -75,7 +163,12 @@ describe.skipIf(!packs)('the packed app', () => {
     expect(extracted.status, extracted.stderr).toBe(0);
     await rename(join(folder, 'app.asar.unpacked'), join(resources, 'app.asar.unpacked'));
     files = filesBelow(join(resources, 'app.asar'));
+    await mkdir(join(root, 'test-results'), { recursive: true });
+    await writeFile(join(root, 'test-results', 'packed-files.txt'), `${[...files, ...beside()].sort().join('\n')}\n`);
   }, 180_000);
+
+  /** Files that lie beside the archive, with those that were unpacked. */
+  const beside = () => filesBelow(resources).filter((name) => !name.startsWith('app.asar/'));
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -89,7 +182,16 @@ describe.skipIf(!packs)('the packed app', () => {
     const wanted =
       /^(dist\/(electron|preload|renderer)\/.*|resources\/icons\/[\w@]+\.png|resources\/models\.json|package\.json)$/;
     expect(own.filter((name) => !wanted.test(name))).toEqual([]);
-    expect(files.filter((name) => /\.(map|bundle|gguf|test\.js)$/.test(name))).toEqual([]);
+    expect(files.filter((name) => /\.(map|bundle|gguf|[cm]?tsx?|test\.[cm]?js|tsbuildinfo)$/.test(name))).toEqual([]);
+    expect(files.filter((name) => /(^|\/)(__tests__|testing)\//.test(name))).toEqual([]);
+  });
+
+  test('holds nothing secret, and beside the archive only what is named', () => {
+    const secret = /(^|\/)(\.env(\..*)?|\.npmrc|\.netrc|id_[a-z0-9]+|local-token|.*\.(pem|key|p12|pfx|p8|keychain))$/i;
+    expect([...files, ...beside()].filter((name) => secret.test(name))).toEqual([]);
+    const named =
+      /^(LICENSE|native\/roomful\.node|demo\/[\w-]+\.gguf|app\.asar\.unpacked\/node_modules\/@node-llama-cpp\/[\w-]+\/bins\/.*)$/;
+    expect(beside().filter((name) => !named.test(name))).toEqual([]);
   });
 
   test('holds the libraries of this system and processor only, outside the archive', async () => {

@@ -3,6 +3,7 @@ import { forgetGateway, noteGateway } from './gateway/gatewayNote.ts';
 import type { MemberApi } from './gateway/memberApi.ts';
 import type { MemberStateStore } from './gateway/window/memberState.ts';
 import type { MemberOptions } from './member/memberOptions.ts';
+import { MemberSleep } from './member/memberSleep.ts';
 import { openModels } from './member/openModels.ts';
 import { openPool } from './member/openPool.ts';
 import { plannerMembers } from './member/plannerMembers.ts';
@@ -32,6 +33,12 @@ export interface Member {
   readonly api: MemberApi;
   /** A new link that opens the window in a browser, once. */
   windowLink(): string;
+  /** The machine is about to sleep: stops what needs other members and says goodbye. Never rejects. */
+  sleep(): Promise<void>;
+  /** The machine is awake: takes part again, and serves what was stopped. Never rejects. */
+  wake(): Promise<void>;
+  /** Looks at once whether the machine runs on its battery. Never rejects. */
+  checkPower(): Promise<void>;
   /** Ends what it serves and every process that it started. */
   close(): Promise<void>;
 }
@@ -55,6 +62,13 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     });
     const gateway = await startGateway(ground, pooled, serving, library);
     const { pool } = pooled;
+    const sleep = new MemberSleep({
+      pool,
+      models: serving.models,
+      changes: ground.changes,
+      onProblem: ground.warn('something went wrong around a sleep'),
+    });
+    closers.add(async () => sleep.close());
     await pool.begin(control.port);
     await noteGateway(home, gateway.origin);
     closers.add(() => forgetGateway(home));
@@ -70,6 +84,9 @@ export async function startMember(options: MemberOptions): Promise<Member> {
       state: gateway.state,
       api: gateway.api,
       windowLink: () => gateway.windowLink(),
+      sleep: () => sleep.sleep(),
+      wake: () => sleep.wake(),
+      checkPower: async () => machine.profile?.checkManners(),
       close: () => closers.close(),
     };
   } catch (cause) {

@@ -15,12 +15,27 @@ const icoSizes = [16, 24, 32, 48, 64, 128, 256];
 // https://en.wikipedia.org/wiki/Apple_Icon_Image_format: type by pixels, those with PNG content.
 const icnsTypes = { ic11: 32, ic12: 64, ic07: 128, ic08: 256, ic13: 256, ic09: 512, ic14: 512, ic10: 1024 };
 
-/** Trays have little room: the bands alone. `Template` images are coloured by macOS from their alpha. */
+/**
+ * Trays have little room: the bands alone, and a mark in the corner for what is unusual. `Template` images are coloured by
+ * macOS from their alpha, so that there shape and strength tell the states apart.
+ */
+const grey = '#bands rect { fill: #8b93a1 }';
+const black = '#bands rect { fill: #000 }';
 const trayIcons = {
-  trayIdle: { size: 24, style: '#bands rect { fill: #8b93a1 }' },
+  trayNoPool: { size: 24, style: '#bands rect { fill: none; stroke: #8b93a1; stroke-width: 34 }' },
+  trayIdle: { size: 24, style: grey },
   trayServing: { size: 24, style: '' },
-  trayIdleTemplate: { size: 16, style: '#bands rect { fill: #000; opacity: 0.45 }' },
-  trayServingTemplate: { size: 16, style: '#bands rect { fill: #000 }' },
+  trayWorking: { size: 24, style: '', mark: { shape: 'dots', colour: '#e0a030' } },
+  trayProblem: { size: 24, style: grey, mark: { shape: 'disc', colour: '#d9483b' } },
+  trayNoPoolTemplate: { size: 16, style: '#bands rect { fill: none; stroke: #000; stroke-width: 34; opacity: 0.6 }' },
+  trayIdleTemplate: { size: 16, style: `${black} #bands rect { opacity: 0.45 }` },
+  trayServingTemplate: { size: 16, style: black },
+  trayWorkingTemplate: { size: 16, style: black, mark: { shape: 'dots', colour: '#000' } },
+  trayProblemTemplate: {
+    size: 16,
+    style: `${black} #bands rect { opacity: 0.45 }`,
+    mark: { shape: 'disc', colour: '#000' },
+  },
 };
 
 const browser = await chromium.launch({
@@ -43,17 +58,36 @@ for (const size of appSizes) {
 writeFileSync(join(folder, 'icon.ico'), ico(icoSizes.map((size) => [size, pngs.get(size)])));
 writeFileSync(join(folder, 'icon.icns'), icns(Object.entries(icnsTypes).map(([type, size]) => [type, pngs.get(size)])));
 
-const bandsOnly = source.replace('viewBox="0 0 1024 1024"', 'viewBox="216 216 592 592"');
-for (const [name, { size, style }] of Object.entries(trayIcons)) {
+const trayBox = { x: 216, y: 216, size: 592 };
+const bandsOnly = source.replace(
+  'viewBox="0 0 1024 1024"',
+  `viewBox="${trayBox.x} ${trayBox.y} ${trayBox.size} ${trayBox.size}"`,
+);
+for (const [name, { size, style, mark }] of Object.entries(trayIcons)) {
   for (const [suffix, scale] of [
     ['', 1],
     ['@2x', 2],
   ]) {
-    const png = await draw(bandsOnly, size * scale, `#room { display: none } ${style}`);
+    const svg = mark === undefined ? bandsOnly : marked(bandsOnly, mark);
+    const png = await draw(svg, size * scale, `#room { display: none } ${style}`);
     writeFileSync(join(folder, `${name}${suffix}.png`), png);
   }
 }
 await browser.close();
+
+/** The lower right corner is cut out of the bands, and the mark put there. */
+function marked(svg, { shape, colour }) {
+  const radius = 150;
+  const x = trayBox.x + trayBox.size - radius;
+  const y = trayBox.y + trayBox.size - radius;
+  const hole = `<mask id="hole"><rect x="0" y="0" width="1024" height="1024" fill="#fff"/><circle cx="${x}" cy="${y}" r="${radius + 40}" fill="#000"/></mask>`;
+  const disc = `<circle cx="${x}" cy="${y}" r="${radius}" fill="${colour}"/>`;
+  const dot = (dx) => `<circle cx="${x + dx}" cy="${y}" r="44" fill="${colour}"/>`;
+  const drawn = shape === 'disc' ? disc : [-104, 0, 104].map(dot).join('');
+  return svg
+    .replace('<g id="bands"', `${hole}<g mask="url(#hole)"><g id="bands"`)
+    .replace('</svg>', `</g>${drawn}</svg>`);
+}
 
 /** A Windows icon of PNG images: https://learn.microsoft.com/windows/win32/menurc/resource-file-formats. */
 function ico(images) {

@@ -30,6 +30,13 @@ switch (task) {
     process.exitCode = spawnSync(electron, [root, ...args], { stdio: 'inherit', shell }).status ?? 1;
     break;
   }
+  case 'package': {
+    const builder = join(root, 'node_modules', '.bin', 'electron-builder');
+    const shell = process.platform === 'win32';
+    const builderArgs = ['--publish', 'never', ...args];
+    process.exitCode = spawnSync(builder, builderArgs, { cwd: root, stdio: 'inherit', shell }).status ?? 1;
+    break;
+  }
   case 'bench':
     await become(['e2e', 'bench', 'main.js'], args);
     break;
@@ -53,6 +60,6 @@ switch (task) {
     break;
   }
   default:
-    process.stderr.write('usage: node scripts/run.mjs demo|test|bench|roomful|desktop|build [ARGS]\n');
+    process.stderr.write('usage: node scripts/run.mjs demo|test|bench|roomful|desktop|package|build [ARGS]\n');
     process.exitCode = 2;
 }

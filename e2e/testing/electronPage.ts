@@ -1,26 +1,34 @@
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Browser, Page } from '@playwright/test';
 import { type BrowserWindow, standIn } from '../../electron/desktop/testing/electronStandIn.ts';
 import { complaintsOf } from './chromium.ts';
 
 /**
  * Backs the windows of the stand-in for Electron with pages of a real browser: the preload script runs before the page's
- * own scripts, IPC goes over exposed bindings, navigation and new windows are asked for as Electron asks.
+ * own scripts, IPC goes over exposed bindings. A dropped file lies where `dropFile` says.
  */
-export function showWindowsIn(browser: Browser): { page(): Promise<Page>; complaints: string[] } {
-  const complaints: string[] = [];
+export function showWindowsIn(browser: Browser): { page(): Promise<Page>; complaints(): string[] } {
+  const complaints: string[][] = [];
   let opened: (page: Page) => void = () => {};
   const first = new Promise<Page>((resolve) => {
     opened = resolve;
   });
+  const pages = new WeakMap<BrowserWindow, Page>();
   standIn.loadPage = async (window, url) => {
+    const known = pages.get(window);
+    if (known !== undefined) {
+      await known.goto(url);
+      return;
+    }
     const page = await browser.newPage();
-    complaints.push(...complaintsOf(page));
+    pages.set(window, page);
+    complaints.push(complaintsOf(page));
     await connect(window, page);
     await page.goto(url);
     opened(page);
   };
-  return { page: () => first, complaints };
+  return { page: () => first, complaints: () => complaints.flat() };
 }
 
 async function connect(window: BrowserWindow, page: Page): Promise<void> {
@@ -41,6 +49,7 @@ async function connect(window: BrowserWindow, page: Page): Promise<void> {
         send: (channel, message) => { window.standInSend(channel, message); },
         on: (channel, listener) => { listeners.push({ channel, listener }); },
       },
+      webUtils: { getPathForFile: (file) => (window.standInPaths ?? {})[file.name] ?? '' },
     };
     ((require) => { ${readFileSync(preload, 'utf8')} })((name) => {
       if (name !== 'electron') throw new Error('A sandboxed preload script cannot require ' + name);
@@ -50,4 +59,17 @@ async function connect(window: BrowserWindow, page: Page): Promise<void> {
   webContents.on('stand-in:sent', (channel: string, message: unknown) => {
     page.evaluate(`window.standInReceive(${JSON.stringify(channel)}, ${JSON.stringify(message)})`).catch(() => {});
   });
+}
+
+/** Drops a file of this disk on the window as a file manager does: the page gets a `File`, and only Electron knows its path. */
+export async function dropFile(page: Page, path: string): Promise<void> {
+  const name = basename(path);
+  await page.evaluate(`window.standInPaths = { ${JSON.stringify(name)}: ${JSON.stringify(path)} }`);
+  const dataTransfer = await page.evaluateHandle(`(() => {
+    const data = new DataTransfer();
+    data.items.add(new File(['GGUF'], ${JSON.stringify(name)}));
+    return data;
+  })()`);
+  await page.dispatchEvent('body', 'dragover', { dataTransfer });
+  await page.dispatchEvent('body', 'drop', { dataTransfer });
 }

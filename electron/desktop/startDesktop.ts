@@ -1,10 +1,12 @@
-import { join } from 'node:path';
-import { app, dialog, Menu, session } from 'electron';
+import { app, Menu } from 'electron';
+import { systemAutostart } from './autostart.ts';
 import type { DesktopMember } from './desktopMember.ts';
-import { guardPermissions } from './guardContents.ts';
-import { MainWindow } from './mainWindow.ts';
-import { showTray } from './showTray.ts';
-import { serveWindowOverIpc } from './windowIpc.ts';
+import { DesktopShell } from './desktopShell.ts';
+import { ask, reportFailure } from './dialogs.ts';
+import { type LaunchRequest, launchRequest } from './launchRequest.ts';
+import { quitQuestion } from './quitQuestion.ts';
+import { Quitting } from './quitting.ts';
+import type { Updater } from './updater.ts';
 
 export interface DesktopOptions {
   startMember(): Promise<DesktopMember>;
@@ -12,77 +14,82 @@ export interface DesktopOptions {
   preload: string;
   /** Folder of the app's and the tray's icons. */
   icons: string;
+  /** Data folder. */
+  home: string;
+  updater: Updater;
+  /** The command line after the program. */
+  args: readonly string[];
 }
 
-const CLOSE_DEADLINE_MS = 8_000;
+const APP_ID = 'dev.roomful.desktop'; // as in electron-builder.yml: Windows finds the notifications' app by it
+const LINK_SCHEME = 'roomful';
 
 /**
  * The desktop app: one instance, one member, one window, one tray icon. Resolves when the window is shown, or at once
  * in a second instance, which hands over to the first and ends. Must be called before Electron is ready.
  */
-export async function startDesktop({ startMember, preload, icons }: DesktopOptions): Promise<void> {
+export async function startDesktop(options: DesktopOptions): Promise<void> {
   if (!app.requestSingleInstanceLock()) {
     app.quit();
     return;
   }
-  let window: MainWindow | null = null;
-  let quitting = false;
-  const open = () => {
-    if (!quitting) window?.show().catch(reportFailure);
+  app.enableSandbox();
+  app.setAppUserModelId(APP_ID);
+  let shell: DesktopShell | null = null;
+  // macOS hands links and files over before the app is ready, a second start may while the member comes up.
+  const early: LaunchRequest[] = [];
+  const take = (request: LaunchRequest) => {
+    if (shell === null) early.push(request);
+    else shell.take(request);
   };
-  app.on('second-instance', open);
-  app.on('activate', open);
+  app.on('second-instance', (_event, args, folder) => take(launchRequest(args.slice(1), folder)));
+  app.on('open-url', (event, link) => {
+    event.preventDefault();
+    take({ links: [link], files: [], hidden: false });
+  });
+  app.on('open-file', (event, file) => {
+    event.preventDefault();
+    take({ links: [], files: [file], hidden: false });
+  });
+  // Not noted while it starts: macOS tells of the start itself too.
+  app.on('activate', () => shell?.open());
   // The app lives in the tray; where the window is really closed, it is because the app quits.
   app.on('window-all-closed', () => {});
 
   await app.whenReady();
+  const { startMember, args, ...rest } = options;
   const starting = startMember();
-  app.on('before-quit', (event) => {
-    event.preventDefault();
-    if (quitting) return;
-    quitting = true;
-    endMember(starting).then(
-      () => app.exit(0),
-      () => app.exit(1),
-    );
+  const quitting = new Quitting({
+    ask: async () => mayQuit(shell === null ? null : await starting),
+    end: async () => (await starting).close(),
   });
-
   try {
     const member = await starting;
-    if (quitting) return;
+    if (quitting.isDecided) return;
+    if (app.isPackaged) app.setAsDefaultProtocolClient(LINK_SCHEME);
     Menu.setApplicationMenu(applicationMenu());
-    guardPermissions(session.defaultSession, member.gateway);
-    serveWindowOverIpc(member.api, member.gateway);
-    window = new MainWindow({
-      origin: member.gateway,
-      preload,
-      icon: join(icons, '512x512.png'),
-      hidesOnClose: () => !quitting,
-    });
-    showTray({ state: member.state, icons, onOpen: open, onQuit: () => app.quit(), onFailure: reportFailure });
-    await window.show().catch(reportFailure);
+    shell = await DesktopShell.start({ ...rest, member, quitting, autostart: systemAutostart() });
+    take(firstRequest(args));
+    for (const request of early) take(request);
   } catch (error) {
-    if (quitting) return;
+    if (quitting.isDecided) return;
     reportFailure(error);
-    app.quit();
+    quitting.now(1);
   }
 }
 
-/** Ends the member with all its children; the children end by themselves when it takes too long. */
-async function endMember(starting: Promise<DesktopMember>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('The member did not end in time.')), CLOSE_DEADLINE_MS);
-  });
-  try {
-    await Promise.race([starting.then((member) => member.close()), deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** macOS does not pass arguments to what it starts at login. */
+function firstRequest(args: readonly string[]): LaunchRequest {
+  const request = launchRequest(args, process.cwd());
+  if (process.platform !== 'darwin') return request;
+  return { ...request, hidden: request.hidden || app.getLoginItemSettings().wasOpenedAtLogin };
 }
 
-function reportFailure(error: unknown): void {
-  dialog.showErrorBox('Roomful', error instanceof Error ? error.message : String(error));
+/** Asks where layers on this machine serve somebody; a member that still starts serves nobody. */
+async function mayQuit(member: DesktopMember | null): Promise<boolean> {
+  if (member === null) return true;
+  const question = quitQuestion(await member.api.call('state', {}));
+  return question === null || ask({ ...question, action: 'Quit', otherwise: 'Cancel' });
 }
 
 /** Shortcuts for copy and paste come with it on macOS; elsewhere they need no menu. */

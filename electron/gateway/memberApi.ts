@@ -243,6 +243,25 @@ export interface EndpointChange {
   origins?: string[] | undefined;
 }
 
+/** How the desktop app behaves on this machine. */
+export interface DesktopSettings {
+  /** Whether it starts, without a window, when somebody signs in. */
+  autostart: boolean;
+  /** Whether the system tells what happens while nobody looks at the window. */
+  notifications: boolean;
+  /** Whether new versions are looked for. */
+  updates: boolean;
+  /** Why they cannot be; null where they can. */
+  noUpdates: string | null;
+}
+
+/** What is left out stays as it is. */
+export interface DesktopChange {
+  autostart?: boolean | undefined;
+  notifications?: boolean | undefined;
+  updates?: boolean | undefined;
+}
+
 export type { CatalogueModel, LibraryDownload, LibraryModel, LibraryState } from '../library/libraryState.ts';
 export type {
   AnswerFacts,
@@ -339,7 +358,13 @@ export interface MemberMethods {
   setHubToken: { params: { token: string | null }; result: { place: string } };
   /** Models worth a try, and how each would fit this pool. */
   catalogue: { params: NoParams; result: { models: CatalogueModel[] } };
+  /** How the desktop app behaves; a member without one refuses both. */
+  desktop: { params: NoParams; result: DesktopSettings };
+  changeDesktop: { params: DesktopChange; result: DesktopSettings };
 }
+
+/** What the desktop app answers itself. */
+export type DesktopMethod = 'desktop' | 'changeDesktop';
 
 /** A subscription sends the present value at once and then every change. */
 export interface MemberTopics {
@@ -474,6 +499,12 @@ export const methodParamSchemas = {
   stopPull: z.strictObject({ download: text, discard: z.boolean().optional() }),
   setHubToken: z.strictObject({ token: z.string().min(1).max(1000).nullable() }),
   catalogue: z.strictObject({}),
+  desktop: z.strictObject({}),
+  changeDesktop: z.strictObject({
+    autostart: z.boolean().optional(),
+    notifications: z.boolean().optional(),
+    updates: z.boolean().optional(),
+  }),
 } satisfies { [M in MemberMethod]: z.ZodType<MethodParams<M>> };
 
 const topics = ['state', 'pool', 'library', 'endpoint'] as const satisfies readonly MemberTopic[];

@@ -3,15 +3,16 @@ import { endpointActions } from '../gateway/access/endpointActions.ts';
 import { conversationActions } from '../gateway/conversations/conversationActions.ts';
 import { ConversationStore } from '../gateway/conversations/conversationStore.ts';
 import { createGateway } from '../gateway/createGateway.ts';
+import { GatewayError } from '../gateway/gatewayError.ts';
 import { localToken } from '../gateway/http/localToken.ts';
-import type { MemberApi, ServingPipeline } from '../gateway/memberApi.ts';
+import type { DesktopMethod, MemberApi, ServingPipeline } from '../gateway/memberApi.ts';
 import { memberRoutes } from '../gateway/memberRoutes.ts';
 import { serveWindow } from '../gateway/memberSocket.ts';
 import { poolActions, poolState } from '../gateway/poolActions.ts';
 import { serveRoutes } from '../gateway/serveRoutes.ts';
 import { servingActions, servingPipelines } from '../gateway/servingActions.ts';
 import { derivedTopic } from '../gateway/window/derivedTopic.ts';
-import { localMemberApi, MemberStateStore } from '../gateway/window/memberState.ts';
+import { localMemberApi, type MemberActions, MemberStateStore } from '../gateway/window/memberState.ts';
 import { readRendererFiles } from '../gateway/window/rendererFiles.ts';
 import { WindowAccess } from '../gateway/window/windowAccess.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
@@ -59,6 +60,7 @@ export async function startGateway(
     windowLink: async () => ({ link: windowLink() }),
     ...endpointActions(endpoint),
     ...conversationActions(new ConversationStore(join(home, 'conversations'))),
+    ...withoutDesktop,
   };
   const poolTopic = derivedTopic(
     () => poolState({ pool, pipelines }),
@@ -101,4 +103,11 @@ export async function startGateway(
     changes.tell();
   });
   return { origin, tokenFile, state, api, windowLink };
+}
+
+/** The desktop app answers these itself. */
+const withoutDesktop: Pick<MemberActions, DesktopMethod> = { desktop: refuseDesktop, changeDesktop: refuseDesktop };
+
+async function refuseDesktop(): Promise<never> {
+  throw new GatewayError('Only the window of the desktop app has these settings.', { status: 409, code: 'no_desktop' });
 }

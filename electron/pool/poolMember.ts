@@ -44,6 +44,7 @@ export class PoolMember {
   #session: PoolSession | null = null;
   #changing: Promise<void> = Promise.resolve();
   #closing: Promise<void> | null = null;
+  #asleep = false;
 
   private constructor(trust: PoolTrust, options: PoolMemberOptions, cards: NetworkCards) {
     this.trust = trust;
@@ -218,6 +219,18 @@ export class PoolMember {
     return this.#cards;
   }
 
+  /** The machine is about to sleep: says goodbye and takes no part until `wake`. Resolves when the others have been told. */
+  async sleep(): Promise<void> {
+    this.#asleep = true;
+    await this.#restart({ goodbye: true });
+  }
+
+  /** Takes part again, under the addresses that the machine has now. */
+  async wake(): Promise<void> {
+    this.#asleep = false;
+    await this.#restart({ goodbye: false });
+  }
+
   /** Ends with a goodbye; the others wait for its return. To be called before the control plane is closed. */
   close(): Promise<void> {
     this.#closing ??= this.#end();
@@ -267,7 +280,8 @@ export class PoolMember {
       this.#session = null;
       await before?.stop(how);
       const { lan, home, onProblem } = this.#options;
-      if (lan !== null && this.trust.pool !== null && this.#closing === null) {
+      if (lan !== null && this.trust.pool !== null && this.#closing === null && !this.#asleep) {
+        this.#cards = await this.#readCards();
         this.#session = await PoolSession.start({
           trust: this.trust,
           home,

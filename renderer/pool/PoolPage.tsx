@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import type { PoolState } from '../../electron/gateway/memberApi.ts';
 import { Empty } from '../controls/Empty.tsx';
 import { lineOf } from '../controls/lineOf.ts';
@@ -6,7 +6,7 @@ import { callMember, useMember } from '../member/memberStore.ts';
 import { Placement } from '../placement/Placement.tsx';
 import { NewsList } from '../serving/NewsList.tsx';
 import { Page } from '../shell/Page.tsx';
-import { hrefOf } from '../shell/route.ts';
+import { hrefOf, parseRoute } from '../shell/route.ts';
 import { MemberCard } from './MemberCard.tsx';
 import { type PoolDialog, PoolDialogs } from './PoolDialogs.tsx';
 import './Pool.css';
@@ -16,6 +16,7 @@ export function PoolPage() {
   const pool = useMember((store) => store.pool);
   const [dialog, setDialog] = useState<PoolDialog | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
+  useJoinAsked(useCallback(() => setDialog({ kind: 'join' }), []));
   const perform = (work: Promise<unknown>) => {
     setProblem(null);
     work.catch((cause: unknown) => setProblem(lineOf(cause)));
@@ -43,6 +44,22 @@ export function PoolPage() {
       {dialog !== null && <PoolDialogs dialog={dialog} onClose={() => setDialog(null)} />}
     </Page>
   );
+}
+
+/** The tray of the desktop app leads here with `#/pool?ask=join`. */
+function useJoinAsked(onAsked: () => void): void {
+  useEffect(() => {
+    const look = () => {
+      const { page, query } = parseRoute(window.location.hash);
+      if (page !== 'pool' || query.get('ask') !== 'join') return;
+      // Or going back to the page would ask again.
+      window.history.replaceState(null, '', hrefOf('pool'));
+      onAsked();
+    };
+    look();
+    window.addEventListener('hashchange', look);
+    return () => window.removeEventListener('hashchange', look);
+  }, [onAsked]);
 }
 
 interface PartProps {

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useCallback, useState } from 'react';
 import { lineOf } from '../controls/lineOf.ts';
 import { Segments } from '../controls/Segments.tsx';
 import { saveFile } from '../controls/saveFile.ts';
@@ -6,6 +6,8 @@ import { TextDialog } from '../controls/TextDialog.tsx';
 import { callMember, useMember } from '../member/memberStore.ts';
 import { Page } from '../shell/Page.tsx';
 import { chooseTheme, type Theme, themes, useTheme } from '../shell/theme.ts';
+import { DesktopSection } from './DesktopSection.tsx';
+import { Setting } from './Setting.tsx';
 import './Settings.css';
 
 type Asked = 'rename' | 'hub' | 'export';
@@ -18,6 +20,7 @@ export function SettingsPage() {
   const pool = useMember((store) => store.pool);
   const [asked, setAsked] = useState<Asked | null>(null);
   const [said, setSaid] = useState<{ problem: boolean; text: string } | null>(null);
+  const onDesktopProblem = useCallback((text: string) => setSaid({ problem: true, text }), []);
   const own = pool?.members.find(({ self }) => self);
   const paused = own?.paused.includes('owner') ?? false;
   const perform = (work: Promise<unknown>) => {
@@ -80,6 +83,7 @@ export function SettingsPage() {
           </button>
         </Setting>
       </section>
+      {window.roomful !== undefined && <DesktopSection onProblem={onDesktopProblem} />}
       {own?.admin && pool?.status.pool !== null && (
         <section className="card settings" aria-label="The pool's key">
           <h2>The pool's key</h2>
@@ -134,17 +138,5 @@ export function SettingsPage() {
         </TextDialog>
       )}
     </Page>
-  );
-}
-
-function Setting({ title, about, children }: { title: string; about: string; children: React.ReactNode }) {
-  return (
-    <div className="setting">
-      <div>
-        <h3>{title}</h3>
-        <p className="quiet small">{about}</p>
-      </div>
-      {children}
-    </div>
   );
 }

@@ -141,6 +141,11 @@ export class MemberProfile {
     this.#update();
   }
 
+  /** Reads the sensors now, because something has changed: the mains, for example. Never rejects. */
+  checkManners(): Promise<void> {
+    return this.#manners.check();
+  }
+
   /** Resolves when all that can be measured has been. */
   measured(): Promise<void> {
     return this.#measuring;

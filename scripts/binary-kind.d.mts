@@ -1,0 +1,1 @@
+export function binaryKind(bytes: Buffer): { platform: string; arch: string } | null;
