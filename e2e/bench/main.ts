@@ -3,6 +3,7 @@ import type { BenchOptions } from './benchOptions.ts';
 import { decode } from './decode.ts';
 import { draftBench } from './draft.ts';
 import { fuzz } from './fuzz.ts';
+import { gatewayBench } from './gateway.ts';
 import { header } from './header.ts';
 import { links } from './links.ts';
 import { peer } from './peer.ts';
@@ -22,6 +23,7 @@ const benches: Record<string, { about: string; run: (options: BenchOptions) => P
     run: draftBench,
   },
   fuzz: { about: 'GGUF headers changed at random, 5 minutes: what they come to', run: fuzz },
+  gateway: { about: 'ms that the gateway adds to a step and to the first token', run: gatewayBench },
   header: { about: 'ms and MB to read the header of a file of 100,000 tensors', run: header },
   links: { about: 'what two links with TLS add to a step, by frame size', run: links },
   peer: {

@@ -1,0 +1,74 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { ServingModel } from '../electron/pipeline/modelServing.ts';
+import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
+import { TestRoom } from './testing/testRoom.ts';
+
+const script = fileURLToPath(new URL('programs/openaiUser.py', import.meta.url));
+const packages = fileURLToPath(new URL('../.cache/python', import.meta.url));
+const env = { ...process.env, PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1' };
+const python = process.platform === 'win32' ? 'python' : 'python3';
+
+/** Whether Python is there with the openai package, which is installed below `.cache` where it can be. */
+function hasPackage(): boolean {
+  const runs = (...args: string[]): boolean => {
+    try {
+      execFileSync(python, args, { env, stdio: 'ignore', timeout: 120_000 });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  if (runs('-c', 'import openai')) return true;
+  mkdirSync(packages, { recursive: true });
+  return (
+    runs('-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', packages, 'openai') &&
+    runs('-c', 'import openai')
+  );
+}
+
+const isThere = hasPackage();
+if (!isThere) {
+  process.stderr.write(
+    'SKIPPED: the Python client. It needs python3 with the package openai, or pip that can fetch it.\n',
+  );
+}
+
+describe.skipIf(!isThere)('the openai package of Python, against three members', () => {
+  let room: TestRoom;
+  let model: ServingModel;
+  const [known] = demoCorpus();
+
+  beforeAll(async () => {
+    room = await TestRoom.forModel(demoModelPath, 3);
+    model = await room.serve({ modelPath: demoModelPath });
+    expect(model.placement).toHaveLength(3);
+  }, 180_000);
+  afterAll(() => room.close());
+
+  it('chats, streams, is given log probabilities, JSON of a schema and embeddings, and leaves', async () => {
+    const args = [script, `${room.lead.gateway}/v1`, model.id, known?.questions[0] ?? ''];
+    const { stdout } = await promisify(execFile)(python, args, { env });
+    const seen = JSON.parse(stdout);
+    expect(seen).toMatchObject({
+      models: [model.id],
+      whole: known?.answer,
+      streamed: known?.answer,
+      finish: 'stop',
+      usage_adds_up: true,
+      usage_last: true,
+      embeddings: [1, 1],
+      base64_is_float: true,
+      aborted: true,
+      unknown: ['model_not_found', 'model'],
+    });
+    expect(seen.logprobs).toHaveLength(3);
+    for (const [token, count] of seen.logprobs) expect([known?.answer.includes(token), count]).toEqual([true, 2]);
+    expect(['hop', 'stage']).toContain(seen.json.kind);
+    expect(Object.keys(seen.json).sort()).toEqual(['kind', 'sure']);
+    await vi.waitUntil(() => room.lead.models.numbers()[0]?.numbers.running === 0, { timeout: 30_000 });
+  }, 120_000);
+});
