@@ -1,16 +1,18 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { createGateway } from '../../electron/gateway/createGateway.ts';
 import type { GeneratedToken, GenerateRequest, ServedModel } from '../../electron/pipeline/servedModel.ts';
-import { demoModelPath } from '../testing/demoCorpus.ts';
 import { startBenchRoom } from './benchRoom.ts';
 import type { BenchReport } from './report.ts';
 
 const ROUNDS = 40;
 const WARM_UP = 5;
 const STREAMS = [1, 4];
+/** From `dist`, where benches run. */
+const demoModelPath = fileURLToPath(new URL('../../../resources/demo/demo.gguf', import.meta.url));
 const question = 'What is a hop?';
 
 /** When the pipeline of one request was asked, and when it gave each token; ms. */

@@ -121,6 +121,7 @@ export class ModelRouter implements ServedModels {
     const shown = (serving.length > 0 ? serving : group).map(({ report }) => report);
     return {
       id,
+      contentId: shown[0]?.model ?? '',
       createdAt: Math.min(...shown.map(({ createdAt }) => createdAt)),
       contextLength: Math.min(...shown.map(({ contextLength }) => contextLength)),
       architecture,

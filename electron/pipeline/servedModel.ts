@@ -68,6 +68,8 @@ export interface GeneratedToken {
 export interface ServedModel {
   /** Stable, never a path. */
   readonly id: string;
+  /** What tells its file from others: the content id. */
+  readonly contentId: string;
   /** Unix seconds. */
   readonly createdAt: number;
   /** Tokens that one request may take: prompt and answer. */

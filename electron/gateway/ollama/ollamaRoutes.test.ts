@@ -24,6 +24,17 @@ describe('the ollama package', () => {
     expect(await client.version()).toEqual({ version: '0.0.0' });
   });
 
+  it('shows what a model is, with its context, by either name', async () => {
+    const shown = await client.show({ model: `${DEMO_MODEL_ID}:latest` });
+    const { architecture, chatTemplate, contentId } = gateway.model;
+    expect(shown).toMatchObject({ details: { format: 'gguf', family: architecture }, template: chatTemplate });
+    const info = { 'general.architecture': architecture, [`${architecture}.context_length`]: 2048 };
+    expect(shown.model_info).toEqual(info);
+    expect(shown.capabilities).toContain('completion');
+    expect((await client.list()).models[0]).toMatchObject({ digest: contentId, details: shown.details });
+    await expect(client.show({ model: 'none' })).rejects.toThrow(/does not exist/);
+  });
+
   it('chats, streamed as whole, also by the name with a tag', async () => {
     const whole = await client.chat(asked);
     expect(whole).toMatchObject({ model: DEMO_MODEL_ID, done: true, done_reason: 'stop' });
@@ -101,7 +112,7 @@ describe('tools', () => {
 it('keeps the rest of /api behind the token, and all of it from foreign pages', async () => {
   const get = { method: 'GET', path: '/api/tags' };
   expect((await rawHttp(gateway.port, { method: 'POST', path: '/api/rpc' })).status).toBe(401);
-  expect((await rawHttp(gateway.port, { method: 'GET', path: '/api/show' })).status).toBe(401);
+  expect((await rawHttp(gateway.port, { method: 'POST', path: '/api/serve' })).status).toBe(401);
   expect((await rawHttp(gateway.port, { ...get, headers: { origin: 'http://evil.example' } })).status).toBe(403);
   expect((await rawHttp(gateway.port, { ...get, headers: { host: 'evil.example' } })).status).toBe(403);
 });

@@ -64,6 +64,7 @@ export async function wholeModel(
 
   return {
     id,
+    contentId: 'c'.repeat(64),
     createdAt: 1_700_000_000,
     contextLength,
     architecture: summary.architecture,
