@@ -101,21 +101,22 @@ export class DistinctChoices {
   #otherBeginning({ tokens }: Said, taken: Set<string>): GeneratedToken[] | null {
     const { request, maxTokens } = this.#admitted;
     if (request.sampling.grammar !== null) return [];
-    let best: { logprob: number; key: string; tokens: GeneratedToken[] } | null = null;
+    let best: { logprob: number; key: string; place: number; token: GeneratedToken } | null = null;
+    let hash = 0;
     for (const [place, token] of tokens.slice(0, maxTokens).entries()) {
-      const before = tokens.slice(0, place);
-      const prefix = before.map(({ id }) => id).join(' ');
       for (const { id, logprob } of token.top) {
-        const key = `${prefix} ${id}`;
+        // A hash will do: where two beginnings have the same, one is passed over.
+        const key = `${place} ${hash} ${id}`;
         const isEmpty = place === 0 && request.model.endTokens.has(id);
-        if (id === token.id || isEmpty || taken.has(key) || logprob <= (best?.logprob ?? Number.NEGATIVE_INFINITY))
-          continue;
-        best = { logprob, key, tokens: [...before, { id, logprob, top: token.top }] };
+        if (id === token.id || isEmpty || taken.has(key)) continue;
+        if (best === null || logprob > best.logprob)
+          best = { logprob, key, place, token: { id, logprob, top: token.top } };
       }
+      hash = (Math.imul(hash, 31) + token.id) | 0;
     }
     if (best === null) return null;
     taken.add(best.key);
-    return best.tokens;
+    return [...tokens.slice(0, best.place), best.token];
   }
 
   #changed(): void {

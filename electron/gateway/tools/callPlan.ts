@@ -4,6 +4,9 @@ import { schemaRules, UnsupportedSchema } from '../grammar/jsonSchemaGrammar.ts'
 import type { ChatTool } from '../template/chatMessage.ts';
 import type { CallFormat } from './callFormat.ts';
 
+/** What llama.cpp is given to read (native/src/grammar.cpp), bytes. */
+const LONGEST = 2 ** 18;
+
 /** What calls an answer may hold, and how the model writes them. */
 export interface CallPlan {
   format: CallFormat;
@@ -30,9 +33,31 @@ export function planCalls(
   format: CallFormat,
   { parallel, begun }: { parallel: boolean; begun: boolean },
 ): CallPlan {
-  const several = parallel && format.next !== null;
+  const grammar = callGrammar(tools, format, parallel);
+  if (Buffer.byteLength(grammar) > LONGEST) {
+    const strict = tools.findIndex((tool) => tool.strict);
+    if (strict >= 0) throw invalidField('tools', `tools.${strict}: the schemas are too large together to be kept.`);
+    const loose = tools.map((tool) => ({ ...tool, parameters: { type: 'object' } }));
+    return planCalls(loose, format, { parallel, begun });
+  }
+  const onlyTool = onlyNameOf(tools);
+  return {
+    format,
+    opening: onlyTool === null ? format.open : `${format.open}${onlyTool}${format.toArguments}`,
+    onlyTool,
+    parallel: parallel && format.next !== null,
+    grammar,
+    begun,
+  };
+}
+
+function onlyNameOf(tools: readonly ChatTool[]): string | null {
   const [first] = tools;
-  const onlyTool = tools.length === 1 && first !== undefined ? first.name : null;
+  return tools.length === 1 && first !== undefined ? first.name : null;
+}
+
+/** GBNF of what follows the opening. */
+function callGrammar(tools: readonly ChatTool[], format: CallFormat, parallel: boolean): string {
   const rules = new Set<string>();
   const calls = tools.map((tool, index) => {
     const { root, rules: own } = argumentRules(tool, index);
@@ -41,17 +66,10 @@ export function planCalls(
   });
   const spaced = (root: string): string => `" "? ${root}`;
   const named = calls.map(({ name, root }) => `${literal(name + format.toArguments)} ${spaced(root)}`).join(' | ');
-  const opened = onlyTool === null ? 'call' : spaced(calls[0]?.root ?? '');
+  const opened = onlyNameOf(tools) === null ? 'call' : spaced(calls[0]?.root ?? '');
   const rest = `${literal(format.close)} (${literal(format.next ?? '')} call ${literal(format.close)})* ${literal(format.end)}`;
-  const root = several ? `root ::= ${opened} ${rest}` : `root ::= ${opened}`;
-  return {
-    format,
-    opening: onlyTool === null ? format.open : `${format.open}${onlyTool}${format.toArguments}`,
-    onlyTool,
-    parallel: several,
-    grammar: `${[root, `call ::= ${named}`, ...rules].join('\n')}\n`,
-    begun,
-  };
+  const root = parallel && format.next !== null ? `root ::= ${opened} ${rest}` : `root ::= ${opened}`;
+  return `${[root, `call ::= ${named}`, ...rules].join('\n')}\n`;
 }
 
 /** The grammar of an answer that is either text that keeps to `answer`, or begins a call, which ends the text. */
