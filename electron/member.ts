@@ -56,9 +56,10 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     const memory = await MemoryTruthFile.open(join(home, 'memory.json'));
     const serving = startServing(ground, machine, pooled, { control, models, memory });
     const library = await startLibraryApi(ground, {
-      library: models.library,
+      models,
       room: () => plannerMembers(pooled, machine),
       isServing: ({ name }) => serving.models.list().some(({ id }) => id === name),
+      holders: (model) => serving.models.holdersOf(model),
     });
     const gateway = await startGateway(ground, pooled, serving, library);
     const { pool } = pooled;

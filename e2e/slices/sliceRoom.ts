@@ -1,3 +1,4 @@
+import { open, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { modelFingerprint } from '../../electron/gguf/modelFingerprint.ts';
 import { type ModelSource, openModel } from '../../electron/gguf/openModel.ts';
@@ -103,6 +104,18 @@ export function tensorAt(model: ModelSource, name: string): number {
   const tensor = model.tensors.get(name);
   if (tensor === undefined) throw new Error(`the model has no ${name}`);
   return tensor.offset;
+}
+
+/** Flips one byte; the time of change (whole seconds) stays as it was, as when a disk decays, unless `openly`. */
+export async function flipByte(file: string, at: number, { openly = false } = {}): Promise<void> {
+  const { atime, mtime } = await stat(file);
+  const handle = await open(file, 'r+');
+  const byte = Buffer.alloc(1);
+  await handle.read(byte, 0, 1, at);
+  byte[0] = (byte[0] ?? 0) ^ 0x10;
+  await handle.write(byte, 0, 1, at);
+  await handle.close();
+  if (!openly) await utimes(file, atime, mtime);
 }
 
 function tampered(source: SliceSource, tamper: NonNullable<HolderOptions['tamper']>): SliceSource {

@@ -1,4 +1,4 @@
-import { copyFile, open, readFile, stat, utimes } from 'node:fs/promises';
+import { copyFile, open, readFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { cutStage } from '../../electron/gguf/cutStage.ts';
@@ -7,7 +7,7 @@ import type { StageFileStore } from '../../electron/library/slices/stageFileStor
 import type { ModelHolder } from '../../electron/pipeline/modelFiles.ts';
 import { generateModel } from '../models/generateModel.ts';
 import { demoModelPath } from '../testing/demoCorpus.ts';
-import { contentId, SliceRoom, tensorAt } from './sliceRoom.ts';
+import { contentId, flipByte, SliceRoom, tensorAt } from './sliceRoom.ts';
 
 const BAD = 'blk.5.ffn_up.weight';
 const never = new AbortController().signal;
@@ -26,18 +26,6 @@ afterEach(() => room.close());
 
 const provide = (store: StageFileStore, startLayer: number, endLayer: number, holders: readonly ModelHolder[]) =>
   store.provide({ model, startLayer, endLayer, holders }, { signal: never });
-
-/** Flips one byte; the time of change (whole seconds) stays as it was, as when a disk decays, unless `openly`. */
-async function flip(file: string, at: number, { openly = false } = {}): Promise<void> {
-  const { atime, mtime } = await stat(file);
-  const handle = await open(file, 'r+');
-  const byte = Buffer.alloc(1);
-  await handle.read(byte, 0, 1, at);
-  byte[0] = (byte[0] ?? 0) ^ 0x10;
-  await handle.write(byte, 0, 1, at);
-  await handle.close();
-  if (!openly) await utimes(file, atime, mtime);
-}
 
 /** Holds a stage's files against those that are cut from the whole model on one disk. */
 async function expectCut(stage: string, start: number, end: number): Promise<void> {
@@ -152,7 +140,7 @@ test('a byte that has flipped on the disk of a holder is named, and the tensor c
   await copyFile(path, damaged);
   await utimes(damaged, 1e9, 1e9);
   const bad = await room.holder(damaged);
-  await flip(damaged, tensorAt(await openModel(path), BAD) + 3);
+  await flipByte(damaged, tensorAt(await openModel(path), BAD) + 3);
   const { store, folder } = await room.store();
   await expect(provide(store, 4, 8, [bad])).rejects.toThrow(
     `${BAD} is damaged on the disk of ${bad.member.slice(0, 8)}, and nobody else has it: import the model again.`,
@@ -170,7 +158,7 @@ test('without a record two holders whose files differ are told apart by no guess
   const other = join(room.pool.home, 'other.gguf');
   await copyFile(path, other);
   await utimes(other, 1e9, 1e9);
-  await flip(other, tensorAt(await openModel(path), BAD) + 3);
+  await flipByte(other, tensorAt(await openModel(path), BAD) + 3);
   const holders = [await room.holder(path), await room.holder(other)];
   const { store } = await room.store();
   await expect(provide(store, 4, 8, holders)).rejects.toThrow(/blk\.5\.ffn_up\.weight is not the same on \w+ and \w+/);
@@ -178,7 +166,7 @@ test('without a record two holders whose files differ are told apart by no guess
 
 test('a file that changed at the holder since is not taken for the model any more', async () => {
   const holder = await room.holder(path);
-  await flip(path, tensorAt(await openModel(path), BAD), { openly: true });
+  await flipByte(path, tensorAt(await openModel(path), BAD), { openly: true });
   const { store } = await room.store();
   await expect(provide(store, 4, 8, [holder])).rejects.toThrow(/has changed or gone; import it there again/);
 });
@@ -192,7 +180,7 @@ test.each([true, false])(
     const { path: kept } = lease.file;
     await lease.release();
     const unit = (await openModel(kept)).tensors.get('blk.1.ffn_up.weight');
-    await flip(kept, (unit?.offset ?? 0) + 5, { openly });
+    await flipByte(kept, (unit?.offset ?? 0) + 5, { openly });
     if (openly) {
       const again = await provide(store, 4, 8, [holder]);
       await expectCut(again.file.path, 4, 8);
@@ -203,7 +191,7 @@ test.each([true, false])(
     expect(checks).toEqual([{ model, startLayer: 4, endLayer: 8, damaged: [BAD], repaired: true }]);
     await expectCut(kept, 4, 8);
     // Without a holder it is not given out, and whole again once there is one.
-    await flip(kept, (unit?.offset ?? 0) + 5);
+    await flipByte(kept, (unit?.offset ?? 0) + 5);
     const alone = [];
     for await (const check of store.verify({ model }, never)) alone.push(check);
     expect(alone).toEqual([{ model, startLayer: 4, endLayer: 8, damaged: [BAD], repaired: false }]);
@@ -217,7 +205,7 @@ test('after the machine went down with the member kept files are checked before 
   const { store, folder } = await room.store();
   const { file } = await provide(store, 0, 4, [holder]);
   const unit = (await openModel(file.path)).tensors.get('blk.2.attn_q.weight');
-  await flip(file.path, unit?.offset ?? 0);
+  await flipByte(file.path, unit?.offset ?? 0);
   const running = await open(join(folder, 'running'), 'w');
   await running.writeFile('another-boot').finally(() => running.close());
   const after = await room.store({}, folder);

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Command } from 'commander';
-import type { MethodResult } from '../gateway/memberApi.ts';
+import { Command, InvalidArgumentError } from 'commander';
+import type { MethodResult, StageCheck } from '../gateway/memberApi.ts';
 import type { LibraryDownload, LibraryModel, LibraryState } from '../library/libraryState.ts';
 import { formatBytes } from '../planner/formatBytes.ts';
 import { askMember, callMember } from './callMember.ts';
 import { homeOf, homeOption } from './homeOption.ts';
+import { parseBytes } from './parseBytes.ts';
 import { ProgressLine } from './progressLine.ts';
 import { readLines } from './readLines.ts';
 import { textTable } from './textTable.ts';
@@ -35,6 +36,11 @@ export function libraryCommands(): Command[] {
     asking('verify', 'read a model from end to end and compare it with its hashes')
       .argument('<model>', 'its name, id or file')
       .action(verify),
+    asking('limits', 'show or change what models may take of this machine')
+      .option('--disk <bytes>', 'for parts of models, such as 200GB; auto for a fifth of the disk', parseLimit)
+      .option('--bandwidth <bytes>', 'a second in each direction, such as 50MB; none for no limit', parseLimit)
+      .option('--beside <percent>', 'of the time, for giving models away while a stage computes here', parsePercent)
+      .action(limits),
     asking('hub-token', 'keep a token for gated models, from standard input')
       .option('--forget', 'forget it')
       .action(hubToken),
@@ -170,10 +176,65 @@ async function remove(model: string, options: CommonOptions & { delete?: boolean
   const deleteFiles = options.delete ? true : options.keep ? false : undefined;
   const found = await callMember(homeOf(options), 'removeModel', { model, deleteFiles });
   const files = found.deleted.length === 0 ? 'Its files stay where they are.' : `Deleted: ${found.deleted.join(', ')}`;
-  print(options, found, `${model} is out of the library. ${files}`);
+  const freed =
+    found.freedBytes === 0 ? '' : ` Parts of it that were received are gone too: ${formatBytes(found.freedBytes)}.`;
+  print(options, found, `${model} is out of the library. ${files}${freed}`);
 }
 
+/** Reads the model's own files where they lie here, then what was received of it for stages. */
 async function verify(called: string, options: CommonOptions): Promise<void> {
+  const home = homeOf(options);
+  const { models } = await callMember(home, 'library', {});
+  const isHere = models.some(
+    ({ id, name, files }) => id.startsWith(called) || name === called || files.includes(called),
+  );
+  const own = isHere ? await verifyFiles(called, options) : null;
+  const { model, stages } = await callMember(home, 'verifyStages', { model: called });
+  const words = [...(own === null ? [] : [own.words]), ...stages.map(stageText)];
+  print(options, { ...own?.json, model, stages }, words.join('\n') || `This machine has no part of ${called}.`);
+  const left = stages.find(({ damaged, repaired }) => damaged.length > 0 && !repaired);
+  if (left !== undefined) throw new Error(stageText(left));
+}
+
+function stageText({ startLayer, endLayer, damaged, repaired }: StageCheck): string {
+  const what = `Layers ${startLayer} to ${endLayer - 1}, received`;
+  if (damaged.length === 0) return `${what}: all is what it was.`;
+  const then = repaired ? 'fetched again' : 'fetched again before they are loaded, from whoever has the model then';
+  return `${what}: damaged are ${damaged.join(', ')}; ${then}.`;
+}
+
+async function limits(options: CommonOptions & LimitFlags): Promise<void> {
+  const { disk: diskBytes, bandwidth: bytesPerSecond, beside: loadedShare } = options;
+  const change = { diskBytes, bytesPerSecond, loadedShare };
+  const isChange = Object.values(change).some((value) => value !== undefined);
+  const home = homeOf(options);
+  const now = isChange ? await callMember(home, 'changeLimits', change) : await callMember(home, 'limits', {});
+  const { diskBytes: disk, bytesPerSecond: bandwidth } = now;
+  const words = [
+    `Parts of models take ${disk === null ? 'a fifth of the disk' : formatBytes(disk)} at most.`,
+    bandwidth === null ? 'Models travel as fast as they can.' : `Models travel at ${formatBytes(bandwidth)}/s at most.`,
+    `While a stage computes here, giving models away takes ${Math.round(now.loadedShare * 100)} % of the time at most.`,
+  ];
+  print(options, now, words.join('\n'));
+}
+
+interface LimitFlags {
+  disk?: number | null;
+  bandwidth?: number | null;
+  beside?: number;
+}
+
+function parseLimit(text: string): number | null {
+  return ['auto', 'none'].includes(text) ? null : parseBytes(text);
+}
+
+function parsePercent(text: string): number {
+  const percent = Number(text.replace(/\s*%$/, ''));
+  if (text !== '' && percent >= 1 && percent <= 100) return percent / 100;
+  throw new InvalidArgumentError('Give 1 to 100.');
+}
+
+async function verifyFiles(called: string, options: CommonOptions): Promise<{ json: object; words: string }> {
   const home = homeOf(options);
   const line = new ProgressLine(process.stderr);
   const { id, name, verified: before } = await callMember(home, 'verifyModel', { model: called });
@@ -192,10 +253,12 @@ async function verify(called: string, options: CommonOptions): Promise<void> {
       const good = compared
         ? 'is what it was'
         : 'was read whole; its hashes are known now, there were none to compare with';
-      print(options, { model: id, ...verified }, damaged.length === 0 ? `${name} ${good}.` : damaged.join('\n'));
-      if (damaged.length > 0) throw new Error(problem ?? `${name} is damaged.`);
-      return;
+      const json = { model: id, ...verified };
+      if (damaged.length === 0) return { json, words: `${name} ${good}.` };
+      print(options, json, damaged.join('\n'));
+      throw new Error(problem ?? `${name} is damaged.`);
     }
+    throw new Error('The member has ended.');
   } finally {
     line.clear();
     process.off('SIGINT', stop);

@@ -3,9 +3,12 @@ import { resolve, sep } from 'node:path';
 import type { CuratedModel } from '../library/curatedModels.ts';
 import type { Downloads } from '../library/download/downloads.ts';
 import { LibraryError } from '../library/libraryError.ts';
-import type { CatalogueModel, LibraryModel, LibraryState } from '../library/libraryState.ts';
+import type { LibrarySettingsFile } from '../library/librarySettings.ts';
+import type { CatalogueModel, LibraryModel, LibraryState, StageCheck } from '../library/libraryState.ts';
 import type { ModelLibrary } from '../library/modelLibrary.ts';
 import type { SecretStore } from '../library/secretStore.ts';
+import type { StageFileStore } from '../library/slices/stageFileStore.ts';
+import type { ModelHolder } from '../pipeline/modelFiles.ts';
 import { servingSizes } from '../pipeline/servingSizes.ts';
 import { describedShape } from '../planner/describedShape.ts';
 import type { Member } from '../planner/member.ts';
@@ -19,13 +22,17 @@ export interface LibraryActionsOptions {
   library: ModelLibrary;
   downloads: Downloads;
   secrets: SecretStore;
+  stageFiles: Pick<StageFileStore, 'called' | 'nameOf' | 'remove' | 'verify'>;
+  limits: LibrarySettingsFile;
+  /** Who else has the file of a model, by its content id. */
+  holders: (model: string) => Promise<ModelHolder[]>;
   catalogue: () => Promise<CuratedModel[]>;
   /** The members that live, as the planner sees them. */
   room: () => Member[];
   /** Commit of llama.cpp that members must run. */
   build: string;
   /** Whether a model is being served. */
-  isServing: (model: LibraryModel) => boolean;
+  isServing: (model: { name: string }) => boolean;
 }
 
 /** The methods of the contract that are about models. */
@@ -35,7 +42,10 @@ export type LibraryMethod =
   | 'removeModel'
   | 'removeModelFolder'
   | 'verifyModel'
+  | 'verifyStages'
   | 'stopVerifying'
+  | 'limits'
+  | 'changeLimits'
   | 'pullModel'
   | 'stopPull'
   | 'setHubToken'
@@ -43,16 +53,20 @@ export type LibraryMethod =
 
 /** What the contract's methods about models do. Each rejects with LibraryError or GgufError. */
 export function libraryActions(options: LibraryActionsOptions): Pick<MemberActions, LibraryMethod> {
-  const { library, downloads, secrets } = options;
+  const { library, downloads, secrets, stageFiles } = options;
   const state = (): LibraryState => libraryState(library, downloads);
   return {
     library: async () => state(),
     importModel: async ({ path }) => ({ models: await importPath(library, path) }),
     removeModel: async ({ model, deleteFiles }) => {
-      const found = library.called(model);
-      const { id, name } = found;
-      if (options.isServing(found)) throw new LibraryError('Busy', `${name} is being served. Stop it first.`);
-      return { deleted: await library.remove(id, { deleteFiles }) };
+      const found = library.find(model);
+      const id = found?.id ?? (await stageFiles.called(model)) ?? library.called(model).id;
+      const name = found?.name ?? (await stageFiles.nameOf(id));
+      if (found !== null && options.isServing(found)) {
+        throw new LibraryError('Busy', `${name} is being served. Stop it first.`);
+      }
+      const deleted = found === null ? [] : await library.remove(id, { deleteFiles });
+      return { deleted, freedBytes: await stageFiles.remove(id) };
     },
     removeModelFolder: async ({ path }) => {
       await library.removeFolder(path);
@@ -64,6 +78,15 @@ export function libraryActions(options: LibraryActionsOptions): Pick<MemberActio
       library.verify(id).catch(() => {});
       return library.called(id);
     },
+    verifyStages: async ({ model: called }) => {
+      const model = library.find(called)?.id ?? (await stageFiles.called(called)) ?? library.called(called).id;
+      const stages: StageCheck[] = [];
+      const holders = await options.holders(model);
+      for await (const check of stageFiles.verify({ model, holders }, new AbortController().signal)) stages.push(check);
+      return { model, stages };
+    },
+    limits: async () => options.limits.current,
+    changeLimits: (change) => options.limits.change(change),
     stopVerifying: async ({ model }) => {
       const { id } = library.called(model);
       library.stopVerifying(id);

@@ -3,7 +3,14 @@
  * messages that carry both. IPC (Electron) and WebSocket (browser) carry the same messages.
  */
 import { z } from 'zod';
-import type { CatalogueModel, LibraryDownload, LibraryModel, LibraryState } from '../library/libraryState.ts';
+import type {
+  CatalogueModel,
+  LibraryDownload,
+  LibraryModel,
+  LibrarySettings,
+  LibraryState,
+  StageCheck,
+} from '../library/libraryState.ts';
 import type { PlacedStage } from '../planner/placedStage.ts';
 import { forces, kvTypes } from '../planner/planOptions.ts';
 import {
@@ -173,6 +180,9 @@ export interface SharingSettings {
 }
 
 /** What is left out stays as it is. */
+export type LimitsChange = { [K in keyof LibrarySettings]?: LibrarySettings[K] | undefined };
+
+/** What is left out stays as it is. */
 export interface SharingChange {
   memoryBytes?: number | null | undefined;
   /** Whether sharing pauses on battery, when the machine is hot, and while other programs want the graphics card. */
@@ -262,7 +272,14 @@ export interface DesktopChange {
   updates?: boolean | undefined;
 }
 
-export type { CatalogueModel, LibraryDownload, LibraryModel, LibraryState } from '../library/libraryState.ts';
+export type {
+  CatalogueModel,
+  LibraryDownload,
+  LibraryModel,
+  LibrarySettings,
+  LibraryState,
+  StageCheck,
+} from '../library/libraryState.ts';
 export type {
   AnswerFacts,
   ChatMessage,
@@ -343,12 +360,23 @@ export interface MemberMethods {
   library: { params: NoParams; result: LibraryState };
   /** Takes a model of this machine's disk in: the whole path of its file, of any file of its set, or of a folder to watch. */
   importModel: { params: { path: string }; result: { models: LibraryModel[] } };
-  /** `deleteFiles` where left out: those that were downloaded. Answers the files that were deleted. */
-  removeModel: { params: { model: string; deleteFiles?: boolean | undefined }; result: { deleted: string[] } };
+  /**
+   * Takes a model out, and frees what was received of it and does not serve. `deleteFiles` where left out: those that were
+   * downloaded. Answers the files that were deleted, and the bytes of received parts that are gone.
+   */
+  removeModel: {
+    params: { model: string; deleteFiles?: boolean | undefined };
+    result: { deleted: string[]; freedBytes: number };
+  };
   /** Watches a folder no more. */
   removeModelFolder: { params: { path: string }; result: LibraryState };
   /** Begins to read a model from end to end; how far it is and what it found is in the library. */
   verifyModel: { params: { model: string }; result: LibraryModel };
+  /**
+   * Reads what this machine has received of a model for its stages, and answers what was damaged; that has been fetched again
+   * where it could be. Empty where it has nothing of it.
+   */
+  verifyStages: { params: { model: string }; result: { model: string; stages: StageCheck[] } };
   stopVerifying: { params: { model: string }; result: LibraryModel };
   /** Begins a download, or goes on with it; how far it is is in the library. */
   pullModel: { params: { reference: string }; result: LibraryDownload };
@@ -356,6 +384,10 @@ export interface MemberMethods {
   stopPull: { params: { download: string; discard?: boolean | undefined }; result: LibraryState };
   /** Keeps the token for gated models; null forgets it. Answers where it is kept. */
   setHubToken: { params: { token: string | null }; result: { place: string } };
+  /** What models may take of this machine. */
+  limits: { params: NoParams; result: LibrarySettings };
+  /** Changes what is named, at once and for later runs. */
+  changeLimits: { params: LimitsChange; result: LibrarySettings };
   /** Models worth a try, and how each would fit this pool. */
   catalogue: { params: NoParams; result: { models: CatalogueModel[] } };
   /** How the desktop app behaves; a member without one refuses both. */
@@ -494,7 +526,14 @@ export const methodParamSchemas = {
   removeModel: z.strictObject({ model: longText, deleteFiles: z.boolean().optional() }),
   removeModelFolder: z.strictObject({ path: longText }),
   verifyModel: z.strictObject({ model: longText }),
+  verifyStages: z.strictObject({ model: longText }),
   stopVerifying: z.strictObject({ model: longText }),
+  limits: z.strictObject({}),
+  changeLimits: z.strictObject({
+    diskBytes: z.int().positive().nullable().optional(),
+    bytesPerSecond: z.int().positive().nullable().optional(),
+    loadedShare: z.number().min(0.01).max(1).optional(),
+  }),
   pullModel: z.strictObject({ reference: longText }),
   stopPull: z.strictObject({ download: text, discard: z.boolean().optional() }),
   setHubToken: z.strictObject({ token: z.string().min(1).max(1000).nullable() }),

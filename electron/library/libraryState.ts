@@ -107,3 +107,24 @@ export interface CatalogueModel {
   /** Memory that is missing; null where it fits. */
   missingBytes: number | null;
 }
+
+/** What checking a stage's files has found. */
+export interface StageCheck {
+  model: string;
+  startLayer: number;
+  endLayer: number;
+  /** Names of tensors, in the whole model; 'header' for what is no tensor. */
+  damaged: string[];
+  /** Whether they were fetched again. */
+  repaired: boolean;
+}
+
+/** What the owner of a machine lets models take of it. */
+export interface LibrarySettings {
+  /** Most bytes of all received parts of models together; null for a fifth of the disk. */
+  diskBytes: number | null;
+  /** Most bytes per second of models, given to others and, counted apart, taken from them; null for no limit. */
+  bytesPerSecond: number | null;
+  /** Of the time, what giving models may take while a stage computes here. */
+  loadedShare: number;
+}

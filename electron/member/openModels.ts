@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { LibrarySettingsFile } from '../library/librarySettings.ts';
 import { ModelLibrary } from '../library/modelLibrary.ts';
 import { FileHasher } from '../library/slices/fileHasher.ts';
 import { HolderPeers } from '../library/slices/holderPeers.ts';
@@ -19,12 +20,11 @@ export interface Models {
   readonly library: ModelLibrary;
   readonly files: ModelFiles;
   readonly stageFiles: StageFileStore;
+  /** What models may take of this machine. */
+  readonly limits: LibrarySettingsFile;
   /** What other members may ask for. */
   readonly slices: { service: ServedService; streams: SliceStreams };
 }
-
-/** Of the time, what giving slices may take while a stage computes here. */
-const LOADED_SHARE = 0.1;
 
 /** Opens the library and the stage files. `isComputing` says whether a stage computes here now. */
 export async function openModels(ground: Ground, { pool }: Pool, isComputing: () => boolean): Promise<Models> {
@@ -37,7 +37,8 @@ export async function openModels(ground: Ground, { pool }: Pool, isComputing: ()
   closers.add(() => hasher.close());
   const held = new LibraryHeld(library);
   const peers = new HolderPeers({ tls: () => trust.tls, route: options.route });
-  const settings = () => ({ bytesPerSecond: null, loadedShare: LOADED_SHARE });
+  const limits = await LibrarySettingsFile.open(home);
+  const settings = () => limits.current;
   const stageFiles = await StageFileStore.open({
     folder: join(home, 'slices'),
     self: () => trust.self.id,
@@ -45,7 +46,7 @@ export async function openModels(ground: Ground, { pool }: Pool, isComputing: ()
     peers,
     hasher,
     gate: new SliceGate({ settings, isLoaded: () => false }),
-    budget: () => null,
+    budget: () => limits.current.diskBytes,
     onProblem,
   });
   closers.add(() => stageFiles.close());
@@ -56,6 +57,7 @@ export async function openModels(ground: Ground, { pool }: Pool, isComputing: ()
     library,
     files: new SlicedModelFiles({ library, headers: stageFiles.headers, self }),
     stageFiles,
+    limits,
     slices: {
       service: slicesService(source),
       streams: new SliceStreams({ source, gate, admits: (member) => trust.admits(member) }),

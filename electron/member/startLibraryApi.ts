@@ -7,10 +7,11 @@ import type { TopicSource } from '../gateway/window/memberState.ts';
 import { readCuratedModels } from '../library/curatedModels.ts';
 import { Downloads } from '../library/download/downloads.ts';
 import { DEFAULT_HUB } from '../library/download/hubClient.ts';
-import type { LibraryModel, LibraryState } from '../library/libraryState.ts';
-import type { ModelLibrary } from '../library/modelLibrary.ts';
+import type { LibraryState } from '../library/libraryState.ts';
 import { fileSecretStore } from '../library/secretStore.ts';
+import type { ModelHolder } from '../pipeline/modelFiles.ts';
 import type { Member } from '../planner/member.ts';
+import type { Models } from './openModels.ts';
 import type { Ground } from './startGround.ts';
 
 /** The library as windows and commands ask for it. */
@@ -22,16 +23,18 @@ export interface LibraryApi {
 }
 
 export interface LibraryApiOptions {
-  library: ModelLibrary;
+  models: Pick<Models, 'library' | 'stageFiles' | 'limits'>;
   room: () => Member[];
   /** Whether a model is being served. */
-  isServing: (model: LibraryModel) => boolean;
+  isServing: (model: { name: string }) => boolean;
+  /** Who else has the file of a model, by its content id. */
+  holders: (model: string) => Promise<ModelHolder[]>;
 }
 
 /** Lets models be fetched, and answers for the library. */
 export async function startLibraryApi(
   { options, home, build, changes, closers }: Ground,
-  { library, room, isServing }: LibraryApiOptions,
+  { models: { library, stageFiles, limits }, room, isServing, holders }: LibraryApiOptions,
 ): Promise<LibraryApi> {
   const secrets = options.secrets ?? fileSecretStore(home);
   const downloads = await Downloads.open({
@@ -46,7 +49,9 @@ export async function startLibraryApi(
   const catalogue = () => readCuratedModels(cataloguePath(home));
   return {
     modelsFolder: library.modelsFolder,
-    actions: libraryActions({ library, downloads, secrets, catalogue, room, build, isServing }),
+    actions: libraryActions({
+      ...{ library, downloads, secrets, catalogue, room, build, isServing, stageFiles, limits, holders },
+    }),
     topic: derivedTopic(
       () => libraryState(library, downloads),
       (listener) => changes.on(listener),

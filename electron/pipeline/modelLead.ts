@@ -7,6 +7,7 @@ import type { TlsMaterial } from '../wire/tlsMaterial.ts';
 import { draftBytes } from './draftBytes.ts';
 import type { PipelineOrder } from './drivenPipeline.ts';
 import { type FoundCandidate, findCandidates } from './findCandidates.ts';
+import { findHolders } from './findHolders.ts';
 import type { MemoryTruthFile } from './memoryTruthFile.ts';
 import type { ModelFiles, ModelHolder, OpenedModel } from './modelFiles.ts';
 import type { PoolPipeline } from './modelRouter.ts';
@@ -384,20 +385,11 @@ export class ModelLead {
     model,
     holders,
   }: Pick<LeadOrder, 'model' | 'holders'>): Promise<{ model: string; holders: readonly ModelHolder[] }> {
-    const { files, room } = this.#options;
+    const { files } = this.#options;
     if (holders.length > 0) return { model, holders };
     const own = await files.find(model);
     if (own !== null) return { model: own, holders: [] };
-    const asked = room.members().flatMap((member) => {
-      const client = member.self ? null : this.#options.others.clientOf(member.id);
-      return client === null ? [] : [{ member, client }];
-    });
-    const answers = await Promise.allSettled(asked.map(({ client }) => client.findModel(model)));
-    const found = asked.flatMap(({ member, client }, index) => {
-      const answer = answers[index];
-      if (answer?.status !== 'fulfilled' || answer.value === null) return [];
-      return [{ model: answer.value, holder: { member: member.id, addresses: [client.address] } }];
-    });
+    const found = await findHolders(model, this.#options);
     const [first] = found;
     if (first === undefined) {
       throw new PipelineError('FormFailed', `No member has a model called ${model}. \`roomful models\` lists them.`);

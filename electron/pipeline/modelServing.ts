@@ -7,9 +7,10 @@ import { ServingClient } from '../wire/servingClient.ts';
 import type { CheckedServeOrder } from '../wire/servingOrders.ts';
 import type { ServingHandlers } from '../wire/servingServer.ts';
 import { CallRefused } from '../wire/wireError.ts';
+import { findHolders } from './findHolders.ts';
 import type { Coordinator, FormOptions } from './formPipeline.ts';
 import type { MemoryTruthFile } from './memoryTruthFile.ts';
-import type { ModelFiles } from './modelFiles.ts';
+import type { ModelFiles, ModelHolder } from './modelFiles.ts';
 import { type LeadOrder, ModelLead, type Ready } from './modelLead.ts';
 import { ModelRouter, type PoolPipeline } from './modelRouter.ts';
 import { MOST_DRAFTS } from './mostDrafts.ts';
@@ -162,6 +163,12 @@ export class ModelServing implements ServedModels {
       }),
     );
     return forgotten + ended.reduce((sum, count) => sum + count, 0) > 0;
+  }
+
+  /** The other members that have the file of a model, by its content id, as far as they answer. */
+  async holdersOf(model: string): Promise<ModelHolder[]> {
+    const { room } = this.#options;
+    return (await findHolders(model, { room, others: this.#others })).map(({ holder }) => holder);
   }
 
   /** Ends every model that has a stage on a member, or may get one there, because the member was removed from the pool. */

@@ -1,21 +1,25 @@
-import { open, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { open, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { modelId } from '../../gguf/modelId.ts';
 import type { ModelHolder } from '../../pipeline/modelFiles.ts';
 import type { StageFileLease, StageFileRequest, StageFiles } from '../../pipeline/stageFiles.ts';
 import { formatBytes } from '../../planner/formatBytes.ts';
 import type { SendGate } from '../../wire/slicesService.ts';
+import type { StageCheck } from '../libraryState.ts';
 import { bootId } from './bootId.ts';
+import { fixedIsGood, goodTensors, isUnchanged } from './checkStageFiles.ts';
 import { chooseEvictions } from './diskBudget.ts';
 import { ExpectedHashes } from './expectedHashes.ts';
 import type { FileHasher } from './fileHasher.ts';
 import type { HeldModels } from './heldModel.ts';
 import type { HolderPeers } from './holderPeers.ts';
-import { type KnownModel, ModelHeaders } from './modelHeaders.ts';
+import { findLocalTensors } from './localTensors.ts';
+import { ModelHeaders } from './modelHeaders.ts';
 import { SliceError } from './sliceError.ts';
 import { type StageFolder, StageFolders, stageKey } from './stageFolders.ts';
 import { EMBEDDING_FILE, type StageLayout, stageLayout, VOCABULARY_FILE } from './stageLayout.ts';
 import { RECORD_FILE, type StageRecord, writeStageRecord } from './stageRecord.ts';
-import { type LocalTensor, type TransferProgress, transferStage } from './stageTransfer.ts';
+import { type TransferProgress, transferStage } from './stageTransfer.ts';
 import { StageWriter } from './stageWriter.ts';
 import { TransferJournal } from './transferJournal.ts';
 
@@ -42,17 +46,8 @@ const DISK_SHARE = 0.2;
 const PATIENCE_MS = 60_000;
 const RUNNING_FILE = 'running';
 const JOURNAL_FILE = 'journal';
-
-/** What checking a stage's files has found. */
-export interface StageCheck {
-  model: string;
-  startLayer: number;
-  endLayer: number;
-  /** Names of tensors, in the whole model; 'header' for what is no tensor. */
-  damaged: string[];
-  /** Whether they were fetched again. */
-  repaired: boolean;
-}
+/** Of a content id, to be known by. */
+const LEAST_PREFIX = 4;
 
 /**
  * The stage files of this member: made from what lies on this disk and from holders, kept for later plans, removed least
@@ -131,6 +126,21 @@ export class StageFileStore implements StageFiles {
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
       return [{ model, startLayer, endLayer, bytes, usedAt, inUse: this.#leases.has(key) }];
     });
+  }
+
+  /** The content id of a model of which parts lie here: by that, the beginning of it, or its name; null where there is none. */
+  async called(called: string): Promise<string | null> {
+    const models = [...new Set(this.list().map(({ model }) => model))];
+    const byId = models.filter((model) => called.length >= LEAST_PREFIX && model.startsWith(called));
+    if (byId[0] !== undefined && byId.length === 1) return byId[0];
+    for (const model of models) if ((await this.nameOf(model)) === called) return model;
+    return null;
+  }
+
+  /** What clients call a model of which parts lie here; the content id where its header is not here any more. */
+  async nameOf(model: string): Promise<string> {
+    const known = await this.headers.find(model, [], new AbortController().signal).catch(() => null);
+    return known === null ? model : modelId(known.source.summary);
   }
 
   /**
@@ -220,15 +230,7 @@ export class StageFileStore implements StageFiles {
   /** A look at what the file system says; the bytes were checked before the record was written. */
   async #isGood({ key, path, record }: StageFolder): Promise<boolean> {
     if (record === null || this.#suspect.has(key)) return false;
-    return (await this.#unchanged(path, record)) === true;
-  }
-
-  async #unchanged(path: string, record: StageRecord): Promise<boolean> {
-    for (const { name, bytes, changedAt } of record.files) {
-      const file = await stat(join(path, name)).catch(() => null);
-      if (file === null || file.size !== bytes || file.mtimeMs !== changedAt) return false;
-    }
-    return true;
+    return isUnchanged(path, record);
   }
 
   async #make(
@@ -244,12 +246,14 @@ export class StageFileStore implements StageFiles {
     // Whole files that are not to be trusted as they are become unfinished ones of which everything lies there already.
     const expected = new ExpectedHashes();
     if (folder.record !== null)
-      await this.#reopen(folder, folder.record, layout, await this.#goodTensors(folder, signal));
+      await this.#reopen(folder, folder.record, layout, await goodTensors(this.#options.hasher, folder, signal));
     await this.#makeRoom(key, layout);
     const journal = await TransferJournal.open(join(folder.path, JOURNAL_FILE), layout.digest, this.#boot);
     let writer: StageWriter | null = null;
     try {
-      const local = await this.#local(model, key, known, expected);
+      const kept = this.#folders.list().filter((each) => each.key !== key && !this.#suspect.has(each.key));
+      const held = known.isHeld ? await this.#options.held.find(model) : undefined;
+      const local = await findLocalTensors(model, { kept, held, expected });
       writer = await StageWriter.open(layout, folder.path, journal, local.clones(layout));
       const { peers, hasher, gate, patienceMs = PATIENCE_MS, onProblem } = this.#options;
       await transferStage({
@@ -284,56 +288,6 @@ export class StageFileStore implements StageFiles {
     return folder;
   }
 
-  /** Where the tensors of a model lie on this disk: in its own file, and in whole stage files but one. */
-  async #local(model: string, except: string, known: KnownModel, expected: ExpectedHashes) {
-    const tensors = new Map<string, LocalTensor[]>();
-    const embeddings: { path: string; bytes: number }[] = [];
-    const add = (tensor: string, local: LocalTensor): void => {
-      tensors.set(tensor, [...(tensors.get(tensor) ?? []), local]);
-    };
-    for (const { key, path, record } of this.#folders.list()) {
-      if (record === null || key === except || record.model !== model || this.#suspect.has(key)) continue;
-      if (!(await this.#unchanged(path, record))) continue;
-      for (const { tensor, file, at, sha256 } of record.tensors) {
-        const name = record.files[file]?.name ?? '';
-        add(tensor, { path: join(path, name), at, sha256, what: `the stage file of layers ${key.split('/')[1]}` });
-        if (expected.get(tensor) === undefined) {
-          expected.claim(tensor, { member: 'this member', sha256, recorded: true });
-        }
-      }
-      const embedding = record.files.find(({ name }) => name === EMBEDDING_FILE);
-      if (embedding !== undefined) embeddings.push({ path: join(path, EMBEDDING_FILE), bytes: embedding.bytes });
-    }
-    const held = known.isHeld ? await this.#options.held.find(model) : undefined;
-    for (const { name, file, offset } of held?.source.tensors.values() ?? []) {
-      const path = held?.source.files[file]?.path ?? '';
-      add(name, { path, at: offset, sha256: held?.hashes.get(name) ?? null, what: "the model's own file" });
-    }
-    return {
-      tensors: (tensor: string): LocalTensor[] => tensors.get(tensor) ?? [],
-      /** The embedding's file is the same in every first stage, so it can be had without copying where reflinks are. */
-      clones: (layout: StageLayout): Map<string, string> => {
-        const wanted = layout.files.find(({ name }) => name === EMBEDDING_FILE);
-        const same = embeddings.find(({ bytes }) => bytes === wanted?.plan.totalBytes);
-        return new Map(same === undefined ? [] : [[EMBEDDING_FILE, same.path]]);
-      },
-    };
-  }
-
-  /** The tensors of whole files that are what their record says, read byte by byte. */
-  async #goodTensors({ path, record }: StageFolder, signal: AbortSignal): Promise<Set<string>> {
-    const good = new Set<string>();
-    for (const { file, at, bytes, sha256 } of record?.tensors ?? []) {
-      const name = join(path, record?.files[file]?.name ?? '');
-      const found = await this.#options.hasher.hash(name, { at, bytes }, { signal }).catch((cause: unknown) => {
-        signal.throwIfAborted();
-        return `unreadable: ${String(cause)}`;
-      });
-      if (found === sha256) good.add(`${file} ${at}`);
-    }
-    return good;
-  }
-
   /** Turns whole files into unfinished ones that lack the tensors that are not good. */
   async #reopen(folder: StageFolder, record: StageRecord, layout: StageLayout, good: Set<string>): Promise<void> {
     for (const { name } of record.files) {
@@ -365,7 +319,7 @@ export class StageFileStore implements StageFiles {
     const { model, startLayer, endLayer } = record;
     const known = await this.headers.find(model, holders, signal);
     const layout = stageLayout(known.source, { start: startLayer, end: endLayer });
-    const good = await this.#goodTensors(folder, signal);
+    const good = await goodTensors(this.#options.hasher, folder, signal);
     const damaged = record.tensors.filter(({ file, at }) => !good.has(`${file} ${at}`)).map(({ tensor }) => tensor);
     if (!(await fixedIsGood(folder.path, layout, known))) damaged.push('header');
     const check = { model, startLayer, endLayer, damaged, repaired: false };
@@ -415,36 +369,6 @@ export class StageFileStore implements StageFiles {
   async #drop(key: string): Promise<void> {
     this.#suspect.delete(key);
     if (await this.#folders.remove(key)) this.headers.forget(key.slice(0, key.indexOf('/')));
-  }
-}
-
-/** Whether all that is no tensor is as the header of the model has it. */
-async function fixedIsGood(folder: string, layout: StageLayout, { headerPaths }: KnownModel): Promise<boolean> {
-  for (const { name, fixed } of layout.files) {
-    const file = await open(join(folder, name), 'r').catch(() => null);
-    if (file === null) return false;
-    try {
-      for (const { offset, data } of fixed) {
-        const bytes = data.from === 'bytes' ? data.bytes : await readPart(headerPaths[data.file] ?? '', data);
-        const found = Buffer.alloc(bytes.byteLength);
-        await file.read(found, 0, found.byteLength, offset);
-        if (!found.equals(bytes)) return false;
-      }
-    } finally {
-      await file.close();
-    }
-  }
-  return true;
-}
-
-async function readPart(path: string, { offset, byteLength }: { offset: number; byteLength: number }): Promise<Buffer> {
-  const file = await open(path, 'r');
-  try {
-    const bytes = Buffer.alloc(byteLength);
-    await file.read(bytes, 0, byteLength, offset);
-    return bytes;
-  } finally {
-    await file.close();
   }
 }
 
