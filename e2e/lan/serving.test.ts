@@ -99,7 +99,8 @@ describeOnLan('serving in a pool', () => {
     const served = await serve(third, demoModelPath, '--force', 'cluster', '--members', list, '--alias', 'helper');
     expect(served).toMatchObject({ model: DEMO, pipelines: [{ hops: 1 }] });
     expect(served.pipelines[0]?.placement.map(({ member }) => member)).toEqual([other.name, lead.name]);
-    await listed(members, [DEMO]);
+    // Every gateway knows it as soon as `serve` has returned.
+    for (const by of members) expect(await user(by).models()).toEqual([DEMO]);
     const names = [DEMO, 'roomful-demo', 'helper'];
     const answers = members.map((by, index) =>
       user(by)

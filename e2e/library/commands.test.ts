@@ -90,7 +90,10 @@ test('import, models, verify and rm, in words and as JSON', async () => {
   );
 
   const removed = await json<{ deleted: string[] }>(['rm', 'random-llama-1-f32']);
-  expect(removed).toEqual({ deleted: [] });
+  expect(removed).toEqual({ deleted: [], freedBytes: 0 });
+  const limits = { diskBytes: null, bytesPerSecond: 50e6, loadedShare: 0.2 };
+  expect(await json(['limits', '--bandwidth', '50MB', '--beside', '20'])).toEqual(limits);
+  expect((await run(['limits'])).out).toMatch(/a fifth of the disk.*\n.*50\.0 MB\/s.*\n.* 20 % of the time/);
   expect(await json<LibraryState>(['models'])).toMatchObject({ models: [] });
   expect((await stat(files[0] ?? '')).isFile()).toBe(true);
 });

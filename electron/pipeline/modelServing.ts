@@ -58,6 +58,8 @@ export interface ModelServingOptions {
 const DRAIN_MS = 30_000;
 /** A model that has come up elsewhere is to be there for this member's clients within this time, ms. */
 const ARRIVE_MS = 30_000;
+/** Whoever serves a model waits so long for the other members to have heard of it, ms. */
+const AWAIT_MS = 5000;
 
 /**
  * The models of the pool as this member sees them. Whatever is asked here works wherever the model runs: to serve one is the
@@ -138,7 +140,7 @@ export class ModelServing implements ServedModels {
       leader === coordinator.member
         ? await this.#lead.serve(order, onTold, signal)
         : await this.#forward(leader, order, onTold, signal);
-    const model = await this.#arrival(ready, signal);
+    const model = await this.#everywhere(ready, signal);
     onEvent({ type: 'ready', model: ready.model, contextLength: ready.contextLength });
     return { ...model, placement: placements[0] ?? [], pipelines: ready.pipelines };
   }
@@ -234,6 +236,11 @@ export class ModelServing implements ServedModels {
         throw new CallRefused('WrongPipeline', `Pipeline ${id} does not run here.`);
       },
       findModel: (model) => this.#options.files.find(model),
+      awaitModel: (model, pipelines) =>
+        this.#arrival({ model, pipelines: [...pipelines] }, new AbortController().signal, AWAIT_MS).then(
+          () => true,
+          () => false,
+        ),
     };
   }
 
@@ -331,9 +338,40 @@ export class ModelServing implements ServedModels {
     }
   }
 
+  /** The model once every live member answers for it; one that nobody waits for any more is ended. */
+  async #everywhere(ready: Ready, signal: AbortSignal): Promise<ServedModel> {
+    try {
+      const model = await this.#arrival(ready, signal);
+      await this.#elsewhere(ready, signal);
+      return model;
+    } catch (cause) {
+      if (signal.aborted) await this.stop(ready.model, 0);
+      throw cause;
+    }
+  }
+
+  /** Resolves when the clients of every other member that lives can ask the model too; who does not say so is not waited for long. */
+  async #elsewhere({ model, pipelines }: Ready, signal: AbortSignal): Promise<void> {
+    const others = this.#options.room.members().filter(({ self, state }) => !self && state === 'alive');
+    const asked = others.map(({ id }) => this.#others.clientOf(id)?.awaitModel(model, pipelines));
+    const told = Promise.allSettled(asked);
+    let leave = (): void => {};
+    const left = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    signal.addEventListener('abort', leave, { once: true });
+    if (!signal.aborted) await Promise.race([told, left]);
+    signal.removeEventListener('abort', leave);
+    signal.throwIfAborted();
+  }
+
   /** The model as this member's clients ask it, once it is there for them. */
-  async #arrival({ model, pipelines }: Ready, signal: AbortSignal): Promise<ServedModel> {
-    const deadline = Date.now() + ARRIVE_MS;
+  async #arrival(
+    { model, pipelines }: Pick<Ready, 'model' | 'pipelines'>,
+    signal: AbortSignal,
+    waitMs = ARRIVE_MS,
+  ): Promise<ServedModel> {
+    const deadline = Date.now() + waitMs;
     for (;;) {
       const known = this.pipelines().some(({ report }) => pipelines.includes(report.id) && report.state === 'serving');
       const found = known ? this.#router.list().find(({ id }) => id === model) : undefined;

@@ -15,6 +15,8 @@ import { type Peer, PeerCalls } from './peerCalls.ts';
 import { CallRefused } from './wireError.ts';
 
 const FIND_TIMEOUT_MS = 5000;
+/** Longer than the member itself waits. */
+const AWAIT_TIMEOUT_MS = 8000;
 /** Beyond the time that requests get to end. */
 const STOP_TIMEOUT_MS = 30_000;
 
@@ -84,6 +86,17 @@ export class ServingClient {
       (metadata, options, done) => this.#client.findModel({ model }, metadata, options, done),
     );
     return reply.model === '' ? null : reply.model;
+  }
+
+  /** Whether the member's clients can ask a model that has come up; it answers once they can, or after some seconds. */
+  async awaitModel(model: string, pipelines: readonly string[]): Promise<boolean> {
+    const reply = await this.#calls.unary<{ known: boolean }>(
+      'Waiting for a model',
+      AWAIT_TIMEOUT_MS,
+      (metadata, options, done) =>
+        this.#client.awaitModel({ model, pipelines: [...pipelines] }, metadata, options, done),
+    );
+    return reply.known;
   }
 
   close(): void {

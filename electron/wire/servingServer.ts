@@ -46,6 +46,8 @@ export interface ServingHandlers {
   vocabulary(pipeline: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Content id; null where there is no such model. */
   findModel(model: string): Promise<string | null>;
+  /** Whether this member's clients can ask a model that has come up, once they can or after some seconds. */
+  awaitModel(model: string, pipelines: readonly string[]): Promise<boolean>;
 }
 
 /** Serves what members ask of each other about models that serve. */
@@ -85,6 +87,9 @@ export class ServingServer {
             await send(call, { data: Buffer.from(data) }, signal);
           }
         }),
+      awaitModel: unaryHandler(async ({ model, pipelines }) => ({
+        known: await this.#ready.awaitModel(model, pipelines),
+      })),
       findModel: unaryHandler(async ({ model }) => ({ model: (await this.#ready.findModel(model)) ?? '' })),
     };
     this.service = { definition: ServingService, handlers: { ...calls } };
