@@ -8,6 +8,10 @@ import { LanPool, oneLeader, oneReign, within } from './testing/lanPool.ts';
 /** How long a member sleeps, ms; long enough for every connection to it to be given up. */
 const SLEEP_MS = Number(process.env.ROOMFUL_TEST_SLEEP_SECONDS ?? 10) * 1000;
 
+/** How long it sleeps on after the others have lost it, and then has no network, ms; once a member led by itself after 3 s. */
+const SETTLE_AFTER_LOSS_MS = 2000;
+const OFFLINE_MS = 6000;
+
 describeOnLan('a pool without multicast that much happens to', () => {
   let pool: LanPool;
 
@@ -41,6 +45,26 @@ describeOnLan('a pool without multicast that much happens to', () => {
     expect(await oneReign(pool.members)).toEqual(before);
     const { members } = await ada.status();
     expect(members.map(({ name }) => name).sort()).toEqual(['ada', 'bob', 'cyd', 'dan']);
+  });
+
+  test('a laptop that wakes before its network does deposes nobody', async () => {
+    const [ada, dan] = [pool.member(1), pool.member(4)];
+    const before = await oneReign(pool.members);
+    expect(before.leader).toBe(ada.id);
+    dan.sleep();
+    await ada.sees('ada alive', 'bob alive', 'cyd alive', 'dan lost');
+    await sleep(SETTLE_AFTER_LOSS_MS);
+    await pool.lan.cut(dan.machine);
+    dan.wake();
+    await dan.sees('ada lost', 'bob lost', 'cyd lost', 'dan alive');
+    await sleep(OFFLINE_MS);
+    expect(dan.leader()).toBeUndefined();
+
+    const onlineAt = performance.now();
+    await pool.lan.heal();
+    await pool.allSee('ada alive', 'bob alive', 'cyd alive', 'dan alive');
+    within(performance.now() - onlineAt, 5000, 'back after its network is');
+    expect(await oneReign(pool.members)).toEqual(before);
   });
 
   test('a cut cable is seen; two halves have two leaders, and healed they have the one of the higher epoch', async () => {

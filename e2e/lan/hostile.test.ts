@@ -86,6 +86,15 @@ describeOnLan('strangers, and members that are none any more', () => {
     expect(byBob).toEqual({ hello: 'ok', heartbeat: 'ok', order: 'StaleEpoch' });
     const inAnothersName = await tryCalls(bob.machine, bob.home, { counter: counter + 1, coordinator: ada.id });
     expect(inAnothersName.order).toBe('WrongMember');
+    // Neither its order nor its heartbeats may use up the epochs that the others need.
+    const beyond = await tryCalls(bob.machine, bob.home, { counter: 2 ** 40, coordinator: bob.id });
+    expect(beyond).toEqual({ hello: 'ok', heartbeat: 'ok', order: 'UnknownEpoch' });
+    await eventually(async () =>
+      expect(await readFile(join(ada.home, 'roomful.log'), 'utf8')).toContain('cannot have come to'),
+    );
+    expect((await oneReign([ada, bob])).counter).toBe(counter);
+    const fence = JSON.parse(await readFile(join(ada.home, 'pool', 'fence.json'), 'utf8'));
+    expect(fence.epoch.counter).toBe(counter);
 
     // A removed member forgets its certificate; a stubborn one keeps it.
     const kept = join(pool.folder, 'kept');

@@ -31,5 +31,5 @@ export async function openPool(ground: Ground, { profile, memoryBytes }: Machine
     // What cannot be kept now is tried again at the next order.
     if (epoch !== null) fences.raise(epoch).catch(ground.warn('an epoch was not kept'));
   });
-  return { pool, term: new OwnTerm(home, pool, fences) };
+  return { pool, term: new OwnTerm(home, { pool, fences, onChange: (listener) => changes.on(listener) }) };
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, X509Certificate } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { dialHeartbeat } from '../wire/dialHeartbeat.ts';
@@ -114,7 +114,7 @@ export class Heartbeat {
     await this.#server?.close();
   }
 
-  async #start({ member, host, port, card, peers }: HeartbeatOptions): Promise<void> {
+  async #start({ member, host, port, card, peers, tls }: HeartbeatOptions): Promise<void> {
     const { incarnation, epoch, port: lastPort } = this.#store.stored;
     const server = await this.#listen(host, port === 0 ? lastPort : port, port === 0);
     this.#server = server;
@@ -128,7 +128,13 @@ export class Heartbeat {
     const own = { member, incarnation: incarnation + 1, run, sequence: 0, left: false, leads: 0, heartbeatPort, card };
     const known = new Map<string, readonly string[]>();
     for (const [peer, addresses] of peers) if (peer !== member) known.set(peer, this.#withRemembered(peer, addresses));
-    this.#state = startingState({ at: systemClock.now(), own, epoch, peers: known });
+    this.#state = startingState({
+      at: systemClock.now(),
+      own,
+      epoch,
+      peers: known,
+      poolMadeMs: Date.parse(new X509Certificate(tls.ca).validFrom),
+    });
     const tick = (): void => this.take({ type: 'tick', wall: systemClock.wall() });
     this.#timer = setInterval(tick, TICK_MS);
     tick();
@@ -173,6 +179,12 @@ export class Heartbeat {
       case 'changed':
         this.#rememberReached();
         this.#listeners.onChange(effect.view);
+        break;
+      case 'incredible':
+        this.#trouble(
+          `incredible ${effect.peer}`,
+          `Member ${effect.peer} names an epoch that this pool cannot have come to. Remove it if that goes on.`,
+        );
         break;
       case 'twin':
         if (this.#once(`twin ${effect.record.run}`)) this.#listeners.onTwin(controlAddresses(effect.record));

@@ -47,5 +47,7 @@ export type MembershipEffect =
   /** Keeps the epoch on disk. Answered by persisted. */
   | { type: 'persist'; epoch: Epoch }
   | { type: 'changed'; view: MembershipView }
+  /** A peer named an epoch or a start that its pool cannot have come to; it is not believed. */
+  | { type: 'incredible'; peer: string }
   /** Another process lives with the id of this one. */
   | { type: 'twin'; record: PresenceRecord };

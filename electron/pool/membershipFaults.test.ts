@@ -62,7 +62,8 @@ test('once it is over every connected part has one leader, the same view, and ke
         strike(pool, what);
       }
       pool.weather.loss = 0;
-      pool.run(8000).run(12_000);
+      // Who wakes far from its pool looks for it longest.
+      pool.run(8000).run(24_000);
       const settled = pool.history.length;
       pool.run(5000);
       expect(pool.history.length).toBe(settled);

@@ -30,6 +30,8 @@ export interface Peer {
 export interface MembershipState {
   /** When the last event came. */
   readonly now: number;
+  /** When the pool was made, ms since 1970. */
+  readonly poolMadeMs: number;
   /** Wall clock minus `now`, at the last tick: it jumps when the machine has slept. */
   readonly wallAhead: number | null;
   readonly own: PresenceRecord;
@@ -42,6 +44,8 @@ export interface MembershipState {
   readonly pending: { readonly epoch: Epoch; readonly own: boolean } | null;
   /** Until then this member looks for a leader before it leads. */
   readonly quietUntil: number;
+  /** Whether anybody has told it anything since it started or woke. */
+  readonly heardAnyone: boolean;
   readonly peers: ReadonlyMap<string, Peer>;
   /** What the outside was told last. */
   readonly view: MembershipView;
@@ -61,24 +65,32 @@ export const newPeer: Peer = {
   failures: 0,
 };
 
+/** How long a member that knows this epoch, or none, looks for a leader before it leads, ms. */
+export function settleMs(epoch: Epoch | null): number {
+  return epoch === null ? NEWCOMER_SETTLE_MS : SETTLE_MS;
+}
+
 /** The state of a member that starts. `epoch` is the newest that it knew before, `own` the record of this start. */
 export function startingState(options: {
   at: number;
   own: PresenceRecord;
   epoch: Epoch | null;
   peers: ReadonlyMap<string, readonly string[]>;
+  poolMadeMs: number;
 }): MembershipState {
-  const { at, own, epoch } = options;
+  const { at, own, epoch, poolMadeMs } = options;
   const peers = new Map([...options.peers].map(([id, addresses]) => [id, { ...newPeer, addresses }]));
   const state = {
     now: at,
+    poolMadeMs,
     wallAhead: null,
     own,
     nextBeatAt: at,
     rival: null,
     epoch,
     pending: null,
-    quietUntil: at + (epoch === null ? NEWCOMER_SETTLE_MS : SETTLE_MS),
+    quietUntil: at + settleMs(epoch),
+    heardAnyone: false,
     peers,
   };
   return { ...state, view: viewOf(state) };

@@ -8,8 +8,13 @@ export const LOST_MS = 3000;
 export const TICK_MS = 100;
 /** A pause between two events that says that this process did not run, ms; others were not silent meanwhile. */
 export const STALL_MS = 400;
-/** How long a member that starts or wakes looks for a leader before it leads itself, ms. */
+/** How long a member that starts looks for a leader before it leads itself, ms. */
 export const SETTLE_MS = 3000;
+/**
+ * The same for a member that wakes, ms: its network comes back later than it does, and the pool has gone on without it. An
+ * epoch that began with it would depose the leader.
+ */
+export const WAKE_SETTLE_MS = 20_000;
 /**
  * The same for a member that knows no epoch of its pool yet, ms: whoever let it in is there, only slow perhaps, and an epoch
  * that began with it could be taken for a newer one than theirs.

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { newPeer } from './membershipState.ts';
 import { reduceMembership } from './reduceMembership.ts';
 import { formedPool, SimulatedPool } from './testing/simulatedPool.ts';
 
@@ -241,6 +242,55 @@ describe('coming back', () => {
     ]) {
       expect(effectsOf(passed)).toEqual(expect.arrayContaining(['closeLink', 'dial']));
     }
+  });
+
+  test('a member that wakes before its network deposes nobody, and leads alone where its pool is out of reach for good', () => {
+    for (const how of ['sleep', 'stop'] as const) {
+      const pool = formedPool(3);
+      const { epoch } = pool.viewOf('a');
+      pool[how]('b', 600_000);
+      pool.run(590_000);
+      pool.split(['b']);
+      pool.run(22_000);
+      expect(pool.livenessOf('a', 'b')).toBe('lost');
+      expect(pool.leaderFor(['b'])).toBeNull();
+      pool.healAll();
+      pool.runUntil(() => ['a', 'c'].every((by) => pool.livenessOf('b', by) === 'alive'), 5000);
+      pool.run(30_000);
+      expect(pool.leaderFor()).toBe('a');
+      expect(pool.viewOf('b').epoch).toEqual(epoch);
+
+      pool[how]('b', 10_000);
+      pool.run(9000);
+      pool.split(['b']);
+      const alone = pool.runUntil(() => pool.leaderFor(['b']) === 'b', 30_000);
+      expect(alone).toBeGreaterThan(20_000);
+    }
+  });
+
+  test('a pool whose machines have all slept, its leader for good, elects as soon as the others have met', () => {
+    const pool = formedPool(3);
+    for (const id of ['b', 'c']) pool.sleep(id, 30_000);
+    pool.kill('a');
+    pool.run(30_000);
+    pool.runUntil(() => pool.leaderFor() === 'b', 5000);
+  });
+
+  test('a machine that has moved to another network looks for everybody at once', () => {
+    const pool = formedPool(2);
+    pool.split(['b']);
+    pool.run(60_000);
+    const state = pool.stateOf('b');
+    const [waiting] = [...state.peers.values()].filter(({ dialling }) => !dialling);
+    const idle = {
+      ...state,
+      peers: new Map([['a', { ...(waiting ?? newPeer), addresses: ['a:1'], nextDialAt: 1e9 }]]),
+    };
+    const dialsFor = (hosts: string[]): number => {
+      const event = { type: 'card', at: state.now, card: { ...state.own.card, hosts } } as const;
+      return reduceMembership(idle, event).effects.filter(({ type }) => type === 'dial').length;
+    };
+    expect([dialsFor([...state.own.card.hosts]), dialsFor(['elsewhere'])]).toEqual([0, 1]);
   });
 
   test('a leader that slept follows the one that was elected meanwhile', () => {

@@ -3,11 +3,12 @@ import { compareEpochs } from '../wire/epoch.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import { firstInRank, leaderOf } from './election.ts';
 import type { Beat, MembershipEffect, MembershipEvent, PresenceNews } from './membershipEvents.ts';
-import { type MembershipState, newPeer, type Peer } from './membershipState.ts';
-import { BEAT_MS, LOST_MS, REDIAL_MAX_MS, REDIAL_MIN_MS, SETTLE_MS, STALL_MS } from './membershipTimings.ts';
+import { type MembershipState, newPeer, type Peer, settleMs } from './membershipState.ts';
+import { BEAT_MS, LOST_MS, REDIAL_MAX_MS, REDIAL_MIN_MS, STALL_MS, WAKE_SETTLE_MS } from './membershipTimings.ts';
 import { livenessOf, presentRecords, viewOf } from './membershipView.ts';
 import { peerAddresses, reachedAddress } from './peerAddresses.ts';
-import { compareRecords, type PresenceRecord } from './presenceRecord.ts';
+import { compareRecords, type MemberCard, type PresenceRecord } from './presenceRecord.ts';
+import { reachableCounter } from './reachableCounter.ts';
 
 /** A copy of the state that one event may change, and what is to be done about it. */
 type Draft = { -readonly [K in keyof MembershipState]: MembershipState[K] } & {
@@ -69,8 +70,7 @@ function take(draft: Draft, event: MembershipEvent): void {
       draft.peers.delete(event.peer);
       break;
     case 'card':
-      draft.own = { ...draft.own, card: event.card };
-      tellAll(draft);
+      takeCard(draft, event.card);
       break;
     case 'leave':
       draft.own = { ...draft.own, left: true, leads: 0 };
@@ -97,7 +97,8 @@ function passTime(draft: Draft, event: MembershipEvent): void {
 }
 
 function wake(draft: Draft): void {
-  draft.quietUntil = draft.now + SETTLE_MS;
+  draft.quietUntil = draft.now + WAKE_SETTLE_MS;
+  draft.heardAnyone = false;
   for (const id of draft.peers.keys()) {
     closeLinks(draft, id);
     change(draft, id, () => ({ failures: 0, nextDialAt: draft.now }));
@@ -165,15 +166,35 @@ function takePeerAdded(draft: Draft, id: string, addresses: readonly string[]): 
   draft.peers.set(id, { ...(known ?? newPeer), addresses, failures: 0, nextDialAt: draft.now });
 }
 
+/** Whoever hears somebody has its network back, and needs to look no longer than one that starts. */
+function hear(draft: Draft): void {
+  if (draft.heardAnyone) return;
+  draft.heardAnyone = true;
+  draft.quietUntil = Math.min(draft.quietUntil, draft.now + settleMs(draft.epoch));
+}
+
+function takeCard(draft: Draft, card: MemberCard): void {
+  const moved = !isDeepStrictEqual(card.hosts, draft.own.card.hosts);
+  draft.own = { ...draft.own, card };
+  // Another network may lead to whom none led before.
+  if (moved) for (const id of draft.peers.keys()) change(draft, id, () => ({ failures: 0, nextDialAt: draft.now }));
+  tellAll(draft);
+}
+
 function takeBeat(draft: Draft, from: string, link: string, beat: Beat): void {
   const sender = draft.peers.get(from);
   if (!sender?.links.has(link)) return;
   change(draft, from, ({ links }) => ({ links: new Map(links).set(link, draft.now) }));
-  for (const news of beat.news) {
-    if (news.record.member === draft.own.member) takeNewsOfSelf(draft, news.record);
-    else takeNews(draft, from, news);
+  hear(draft);
+  const most = reachableCounter(draft.poolMadeMs, draft.now + (draft.wallAhead ?? 0));
+  const credible = (epoch: Epoch | null): boolean => epoch === null || epoch.counter <= most;
+  const news = beat.news.filter(({ record }) => record.incarnation <= most);
+  if (news.length < beat.news.length || !credible(beat.epoch)) draft.effects.push({ type: 'incredible', peer: from });
+  for (const each of news) {
+    if (each.record.member === draft.own.member) takeNewsOfSelf(draft, each.record);
+    else takeNews(draft, from, each);
   }
-  if (beat.epoch !== null && compareEpochs(beat.epoch, newestEpoch(draft) ?? OLDEST) > 0) {
+  if (beat.epoch !== null && credible(beat.epoch) && compareEpochs(beat.epoch, newestEpoch(draft) ?? OLDEST) > 0) {
     persist(draft, beat.epoch, false);
   }
 }
@@ -235,8 +256,9 @@ function followOrLead(draft: Draft): void {
   persist(draft, { counter: (draft.epoch?.counter ?? 0) + 1, coordinator: own.member }, true);
 }
 
-function hasLookedAround({ now, quietUntil, peers }: Draft): boolean {
-  return now >= quietUntil || [...peers.values()].every(({ record }) => record !== null);
+function hasLookedAround({ now, quietUntil, heardAnyone, peers }: Draft): boolean {
+  if (now >= quietUntil || peers.size === 0) return true;
+  return heardAnyone && [...peers.values()].every(({ record }) => record !== null);
 }
 
 function persist(draft: Draft, epoch: Epoch, own: boolean): void {

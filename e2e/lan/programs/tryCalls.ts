@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { encodeBeat } from '../../../electron/pool/heartbeatCodec.ts';
 import { exportPrivateKey, openIdentity } from '../../../electron/pool/identity.ts';
 import { dialHeartbeat } from '../../../electron/wire/dialHeartbeat.ts';
 import { MemberClient } from '../../../electron/wire/memberClient.ts';
@@ -11,8 +12,9 @@ import { stageOrder } from '../../testing/stageOrder.ts';
 /**
  * Calls a member with the key and certificate of a data folder, in every way that needs no one's help. The argument is JSON:
  * that `home`, `ca` a file with the CA of the member that is called, its id `member`, its addresses `control` and
- * `heartbeat`, and the `epoch` of an order. Says as JSON what became of each call: `ok` or why not.
+ * `heartbeat`, and the `epoch` of an order; heartbeats name one that no pool has come to. Says as JSON what became of each call: `ok` or why not.
  */
+const BEYOND = 2 ** 50;
 const optionsSchema = z.object({
   home: z.string(),
   ca: z.string(),
@@ -44,6 +46,8 @@ const said = {
   hello: await outcome(() => client.hello({ wireVersion: WIRE_VERSION, build: 'b' })),
   heartbeat: await outcome(async () => {
     const link = await dialHeartbeat({ address: heartbeat, member, tls }, AbortSignal.timeout(5000));
+    link.send(encodeBeat({ epoch: { counter: BEYOND, coordinator: epoch.coordinator }, news: [] }));
+    await link.flushed();
     link.close();
   }),
   order: await outcome(async () => {

@@ -1,5 +1,5 @@
+import { deepStrictEqual } from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
-import { expect } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../../testing/eventually.ts';
 import { processTree } from '../../testing/processTree.ts';
@@ -112,7 +112,7 @@ export class LanMember {
 
   async sees(...wanted: string[]): Promise<void> {
     const sorted = [...wanted].sort();
-    await eventually(() => expect({ by: this.name, seen: this.seen() }).toEqual({ by: this.name, seen: sorted }));
+    await eventually(() => deepStrictEqual({ by: this.name, seen: this.seen() }, { by: this.name, seen: sorted }));
   }
 
   async kill(): Promise<void> {

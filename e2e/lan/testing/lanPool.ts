@@ -1,7 +1,7 @@
+import { deepStrictEqual, ok } from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'vitest';
 import { eventually } from '../../testing/eventually.ts';
 import { Lan } from '../lan.ts';
 import type { LanMachine } from '../lanMachine.ts';
@@ -101,8 +101,8 @@ export class LanPool {
 export async function oneLeader(among: readonly LanMember[]): Promise<void> {
   await eventually(() => {
     const [leader, ...others] = [...new Set(among.map((by) => by.leader()))];
-    expect(others).toEqual([]);
-    expect(among.map(({ id }) => id)).toContain(leader);
+    deepStrictEqual(others, []);
+    ok(among.some(({ id }) => id === leader));
   });
 }
 
@@ -112,9 +112,10 @@ export async function oneReign(among: readonly LanMember[]): Promise<Reign> {
   return eventually(async () => {
     const [one, ...others] = await Promise.all(among.map((by) => by.status()));
     const reign = { leader: one?.coordinator ?? '', counter: one?.epoch?.counter ?? 0 };
-    expect(one?.epoch?.coordinator).toBe(reign.leader);
-    for (const { coordinator, epoch } of others)
-      expect({ coordinator, epoch }).toEqual({ coordinator, epoch: one?.epoch });
+    deepStrictEqual(one?.epoch?.coordinator, reign.leader);
+    for (const { coordinator, epoch } of others) {
+      deepStrictEqual({ coordinator, epoch }, { coordinator: reign.leader, epoch: one?.epoch });
+    }
     return reign;
   });
 }
@@ -122,5 +123,5 @@ export async function oneReign(among: readonly LanMember[]): Promise<Reign> {
 /** Says what was measured, and holds it against what is allowed, both ms. */
 export function within(ms: number, limitMs: number, what: string): void {
   console.log(`${what}: ${Math.round(ms)} ms (${limitMs} on an idle machine)`);
-  expect(ms, what).toBeLessThan(ALLOWED * limitMs);
+  ok(ms < ALLOWED * limitMs, `${what}: ${Math.round(ms)} ms`);
 }

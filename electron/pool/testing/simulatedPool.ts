@@ -73,6 +73,14 @@ export class SimulatedPool {
     return process;
   }
 
+  /** A member begins an epoch of its own choice, as no honest one does. */
+  usurp(id: string, counter: number): void {
+    const process = this.#processOf(id);
+    const epoch = { counter, coordinator: id };
+    process.state = { ...process.state, pending: { epoch, own: true } };
+    process.take({ type: 'persisted', epoch });
+  }
+
   kill(id: string): void {
     const process = this.#processes.get(id);
     if (process === undefined) return;
@@ -242,7 +250,7 @@ export class SimulatedPool {
     };
     const others = [...this.#roster].filter((other) => other !== id);
     const peers = new Map(others.map((other) => [other, [`${other}:1`]]));
-    const state = startingState({ at: this.#time.now, own, epoch: disk.epoch, peers });
+    const state = startingState({ at: this.#time.now, own, epoch: disk.epoch, peers, poolMadeMs: 1e12 });
     const process = new SimulatedProcess(this.#time, state, (...performed) => this.#perform(...performed));
     process.tick();
     return process;
