@@ -41,6 +41,7 @@ export async function findCandidates(
   options: { tls: TlsMaterial; wireVersion: number; build: string; signal: AbortSignal },
 ): Promise<FoundCandidates> {
   const named = members !== null || places !== null;
+  if (places === null) await profilesTold(room, options.signal);
   const wanted = await wantedPlaces(room, { members, places });
   options.signal.throwIfAborted();
   const asked = await Promise.allSettled(wanted.map((place) => askMember(place, options)));
@@ -55,6 +56,30 @@ export async function findCandidates(
     return [];
   });
   return { candidates, ordered: members !== null, notes };
+}
+
+/** How long a plan waits for what members that have only now been met say of their machines, ms. */
+const PATIENCE_MS = 3000;
+
+/** Resolves when everybody who lives has told of its machine, or after a while; with the signal too. */
+function profilesTold(room: ServingRoom, signal: AbortSignal): Promise<void> {
+  const isTold = ({ self, state, facts }: RoomMember): boolean =>
+    self || (state !== 'alive' && state !== 'suspect') || facts !== null;
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', settle);
+      end();
+      resolve();
+    };
+    const look = (): void => {
+      if (signal.aborted || room.members().every(isTold)) settle();
+    };
+    const timer = setTimeout(settle, PATIENCE_MS);
+    const end = room.onChange(look);
+    signal.addEventListener('abort', settle, { once: true });
+    look();
+  });
 }
 
 async function wantedPlaces(room: ServingRoom, { members, places }: Wanted): Promise<Place[]> {

@@ -120,8 +120,9 @@ export async function formPipeline(
     queueLimit: QUEUE_LIMIT,
     stepDeadlineMs: STEP_DEADLINE_MS,
   };
+  const callings = stages.flatMap(({ member, name }) => callingsOf(name, member.address, `member ${member.member}`));
   const lose = (what: string, cause: unknown): void => {
-    pipeline.fail(new PipelineError('StageLost', `${what}: ${messageOf(cause)}`, { cause }));
+    pipeline.fail(new PipelineError('StageLost', `${what}: ${byName(messageOf(cause), callings)}`, { cause }));
   };
   const outlet = coordinator.ring.open({ pipeline: id, epoch, position: 0, follower: first.member.member }, (cause) =>
     lose(`The first stage, on ${first.name}, was lost`, cause),
@@ -173,6 +174,9 @@ export async function formPipeline(
       );
     });
     const loaded = await Promise.all(running.map((stage) => stage.loaded));
+    for (const [position, { name }] of stages.entries()) {
+      callings.push(...callingsOf(name, loaded[position]?.address ?? ''));
+    }
     onPhase('linking');
     let predecessor = { address: coordinator.address, member: coordinator.member };
     for (const [position, { member }] of stages.entries()) {
@@ -195,7 +199,7 @@ export async function formPipeline(
         pipeline.receive(frame, link.way.ms);
       }
     })();
-    receiving.catch((cause: unknown) => lose('The last stage was lost', cause));
+    receiving.catch((cause: unknown) => lose(`The last stage, on ${stages.at(-1)?.name}, was lost`, cause));
     onPhase('warming');
     await warm(pipeline, request.warmToken, stop.signal);
     signal?.removeEventListener('abort', abort);
@@ -249,6 +253,21 @@ function runStage(
 function loadingOf({ phase, fraction, doneBytes, totalBytes }: StageProgress): Omit<StageLoading, 'stage' | 'member'> {
   if (phase !== 'cutting' && phase !== 'fetching') return { phase: 'loading', fraction };
   return { phase, fraction, bytes: { done: doneBytes, total: totalBytes } };
+}
+
+/** What the wire calls a member, and its name. */
+interface Calling {
+  calling: string;
+  name: string;
+}
+
+function callingsOf(name: string, ...callings: string[]): Calling[] {
+  return callings.filter((calling) => calling !== '').map((calling) => ({ calling, name }));
+}
+
+/** What went wrong on the wire, in the words of people. */
+function byName(message: string, callings: readonly Calling[]): string {
+  return callings.reduce((text, { calling, name }) => text.replaceAll(calling, name), message);
 }
 
 /** Readiness means that a token went round. */

@@ -100,9 +100,7 @@ export class RingOutlet {
 
   #lose(why: string): void {
     if (this.#ended !== null) return;
-    const error = new LinkLost(
-      `The link to position ${this.place.position} of pipeline ${this.place.pipeline} broke: ${why}.`,
-    );
+    const error = new LinkLost(`The link to member ${this.place.follower} broke: ${why}.`);
     this.#end(error);
     this.#onLost(error);
   }
