@@ -94,6 +94,10 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
     await lap.page.getByRole('article', { name: 'desk' }).getByText('ready').waitFor();
     await page.getByRole('article', { name: 'lap' }).getByText('ready').waitFor();
     await shoot(page, 'pool');
+    expect(await lap.page.getByRole('region', { name: 'A second admin' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Make lap an admin' }).click();
+    await page.getByRole('button', { name: 'Make admin', exact: true }).last().click();
+    await page.getByRole('region', { name: 'A second admin' }).waitFor({ state: 'detached' });
 
     await drop(page, demoModelPath);
     const row = page.getByRole('listitem', { name: /roomful-demo/ });

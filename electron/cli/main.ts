@@ -1,43 +1,6 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from 'commander';
-import { demoCommand } from './demo.ts';
-import { endpointCommands } from './endpointCommands.ts';
-import { libraryCommands } from './libraryCommands.ts';
-import { planCommand } from './plan.ts';
-import { poolCommands } from './poolCommands.ts';
-import { serveCommands } from './serveCommands.ts';
-import { upCommand } from './up.ts';
+// Every user of the machine can read the arguments, and these hold a token: the title takes their place, before the rest loads.
+if (process.argv[2] === 'join') process.title = 'roomful join';
 
-/** The `roomful` command. Errors are one line on stderr; the exit code is 0 only on success. */
-async function main(): Promise<void> {
-  const program = new Command('roomful')
-    .description('Every GPU in the room, one inference engine.')
-    .addCommand(demoCommand())
-    .addCommand(planCommand())
-    .addCommand(upCommand());
-  for (const command of [...poolCommands(), ...serveCommands(), ...libraryCommands(), ...endpointCommands()]) {
-    program.addCommand(command);
-  }
-  for (const command of [program, ...program.commands.flatMap((one) => [one, ...one.commands])]) {
-    command.exitOverride().configureOutput({ outputError: () => {} });
-  }
-  try {
-    await program.parseAsync();
-  } catch (cause) {
-    if (cause instanceof CommanderError && cause.exitCode === 0) return;
-    process.exitCode = 1;
-    // Without a command the help has been printed, and says all.
-    if (cause instanceof CommanderError && cause.code === 'commander.help') return;
-    process.stderr.write(`roomful: ${plainLine(cause)}\n`);
-  }
-}
-
-function plainLine(cause: unknown): string {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return message
-    .replace(/^error: /, '')
-    .replace(/\s*\n\s*/g, ' ')
-    .trim();
-}
-
-await main();
+const { runCommand } = await import('./runCommand.ts');
+await runCommand();

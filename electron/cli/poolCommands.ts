@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { Command, InvalidArgumentError } from 'commander';
 import type {
   DoctorReport,
@@ -18,6 +17,7 @@ import { homeOf, homeOption } from './homeOption.ts';
 import { parseBytes } from './parseBytes.ts';
 import { readLines } from './readLines.ts';
 import { readPassphrase } from './readPassphrase.ts';
+import { readToken } from './readToken.ts';
 import { textTable } from './textTable.ts';
 
 export interface CommonOptions {
@@ -45,13 +45,16 @@ export function poolCommands(): Command[] {
       .action(async (options: CommonOptions & { minutes: number }) => {
         const { minutes } = options;
         const lineOf = ({ token }: MethodResult<'invite'>): string =>
-          `On the other machine, within ${minutes} minutes:\n\n  roomful join ${token}\n`;
+          `On the other machine run \`roomful join\` within ${minutes} minutes, and paste this:\n\n${token}\n`;
         await tell(options, 'invite', { ttlMs: Math.round(minutes * 60_000) }, lineOf);
       }),
     asking('join', 'join the pool of an invite token')
-      .argument('<token>', 'from `roomful invite`; - reads it from standard input')
-      .action(async (given: string, options: CommonOptions) => {
-        const token = given === '-' ? (await text(process.stdin)).trim() : given;
+      .argument(
+        '[token]',
+        'from `roomful invite`; others could see it there, so without it, or with -, it is asked for',
+      )
+      .action(async (given: string | undefined, options: CommonOptions) => {
+        const token = given === undefined || given === '-' ? await readToken() : given;
         await tell(options, 'join', { token }, ({ pool }) => `This machine is in the pool ${pool?.name}.`);
       }),
     asking('leave', 'leave the pool')

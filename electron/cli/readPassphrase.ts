@@ -1,5 +1,4 @@
-import { createInterface } from 'node:readline';
-import { Writable } from 'node:stream';
+import { askUnseen } from './askUnseen.ts';
 import { readLines } from './readLines.ts';
 
 /**
@@ -14,18 +13,4 @@ export async function readPassphrase({ isNew }: { isNew: boolean }): Promise<str
   const passphrase = await askUnseen('Passphrase: ');
   if (isNew && (await askUnseen('Once more: ')) !== passphrase) throw new Error('The two passphrases differ.');
   return passphrase;
-}
-
-/** Asks on stderr, so that stdout holds the command's own output alone. */
-function askUnseen(question: string): Promise<string> {
-  const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const terminal = createInterface({ input: process.stdin, output: unseen, terminal: true });
-  process.stderr.write(question);
-  return new Promise<string>((resolve, reject) => {
-    terminal.once('line', resolve);
-    terminal.once('close', () => reject(new Error('No passphrase was given.')));
-  }).finally(() => {
-    terminal.close();
-    process.stderr.write('\n');
-  });
 }

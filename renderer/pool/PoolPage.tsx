@@ -7,6 +7,7 @@ import { Placement } from '../placement/Placement.tsx';
 import { NewsList } from '../serving/NewsList.tsx';
 import { Page } from '../shell/Page.tsx';
 import { hrefOf, parseRoute } from '../shell/route.ts';
+import { LoneAdmin } from './LoneAdmin.tsx';
 import { MemberCard } from './MemberCard.tsx';
 import { type PoolDialog, PoolDialogs } from './PoolDialogs.tsx';
 import './Pool.css';
@@ -36,6 +37,7 @@ export function PoolPage() {
       ) : (
         <>
           {pool.status.pool === null && <NoPool onAsk={setDialog} />}
+          <LoneAdmin members={pool.members} onPromote={(member) => setDialog({ kind: 'promote', member })} />
           <Members pool={pool} onAsk={setDialog} perform={perform} />
         </>
       )}

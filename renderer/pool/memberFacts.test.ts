@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PoolMemberDetail } from '../../electron/gateway/memberApi.ts';
-import { servedBytes, stateOf } from './memberFacts.ts';
+import { secondAdmin, servedBytes, stateOf } from './memberFacts.ts';
 
 const member: PoolMemberDetail = {
   id: 'a',
@@ -54,4 +54,20 @@ test('the bytes of all stages of a member are added up', () => {
     { ...pipeline, state: 'failed' as const, placement: [stage('desk', 100)] },
   ];
   expect(servedBytes('desk', pipelines)).toEqual({ weights: 5, kv: 2 });
+});
+
+test('the only admin of a pool is asked for a second one, of those that are there', () => {
+  const own = { ...member, self: true, admin: true };
+  const lost = { ...member, id: 'b', state: 'lost' } as const;
+  const there = { ...member, id: 'c' };
+  expect(secondAdmin([own, lost, there])).toBe(there);
+  expect(secondAdmin([own])).toBeNull();
+  expect(secondAdmin([own, lost])).toBeNull();
+  expect(secondAdmin([own, { ...lost, admin: true }, there])).toBeNull();
+  expect(
+    secondAdmin([
+      { ...member, self: true },
+      { ...there, admin: true },
+    ]),
+  ).toBeNull();
 });

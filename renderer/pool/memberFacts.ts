@@ -36,6 +36,13 @@ export function stateOf({ state, reject, paused, self }: PoolMemberDetail): Memb
   return { text: 'ready', tone: 'good', reason: null };
 }
 
+/** Whom this machine should make an admin, as long as it is the only one; null where there is no need, or nobody there. */
+export function secondAdmin(members: readonly PoolMemberDetail[]): PoolMemberDetail | null {
+  const [admin, another] = members.filter((member) => member.admin);
+  if (admin?.self !== true || another !== undefined) return null;
+  return members.find(({ self, state }) => !self && state === 'alive') ?? null;
+}
+
 /** Bytes that models take on a member, of what is planned: weights with their buffers, and KV caches. */
 export function servedBytes(name: string, pipelines: readonly ServingPipeline[]): { weights: number; kv: number } {
   const stages = pipelines
