@@ -8,6 +8,7 @@ import { header } from './header.ts';
 import { links } from './links.ts';
 import { peer } from './peer.ts';
 import { planBench } from './plan.ts';
+import { poolBench } from './pool.ts';
 import { prefill } from './prefill.ts';
 import { type BenchReport, publish } from './report.ts';
 import { sampling } from './sampling.ts';
@@ -32,6 +33,7 @@ const benches: Record<string, { about: string; run: (options: BenchOptions) => P
   },
   plan: { about: 'ms per plan: 8 members x 80 layers, 200 members x 128 layers', run: planBench },
   prefill: { about: 'tokens/s of a prompt of 1,024 tokens over two stages, in chunks and in one', run: prefill },
+  pool: { about: 'ms until members that join, die, sleep, wake or are cut off are seen by the others', run: poolBench },
   window: { about: 'ms of script and layout in Chromium: first paint, a long chat, the playground', run: windowBench },
   sampling: { about: 'ms per token of a vocabulary of 128k, by what is asked of the sampler', run: sampling },
   soak: {

@@ -1,13 +1,13 @@
 import { deepStrictEqual } from 'node:assert/strict';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { builtFile } from '../../testing/builtFile.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { processTree } from '../../testing/processTree.ts';
 import type { LanMachine } from '../lanMachine.ts';
 import type { LanProcess } from '../lanProcess.ts';
 import { type PoolStatus, statusSchema } from './statusSchema.ts';
 
-const roomful = fileURLToPath(new URL('../../../dist/electron/cli/main.js', import.meta.url));
+const roomful = builtFile('electron/cli/main.js');
 const readySchema = z.object({ id: z.string(), name: z.string(), addresses: z.array(z.string()), gateway: z.url() });
 const watchedSchema = z.array(z.object({ id: z.string(), name: z.string(), state: z.string(), leads: z.boolean() }));
 type Watched = z.infer<typeof watchedSchema>;

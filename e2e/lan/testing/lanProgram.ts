@@ -1,6 +1,6 @@
-import { fileURLToPath } from 'node:url';
+import { builtFile } from '../../testing/builtFile.ts';
 
 /** The path of a program of `e2e/lan/programs`, built. */
 export function lanProgram(name: string): string {
-  return fileURLToPath(new URL(`../../../dist/e2e/lan/programs/${name}.js`, import.meta.url));
+  return builtFile(`e2e/lan/programs/${name}.js`);
 }
