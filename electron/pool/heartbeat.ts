@@ -216,13 +216,17 @@ export class Heartbeat {
 
   #dial(peer: string, addresses: string[]): void {
     const given = new AbortController();
+    const before = this.#dials.get(peer);
     this.#dials.set(peer, given);
+    before?.abort();
     const timer = setTimeout(() => given.abort(), DIAL_TIMEOUT_MS);
     const dial = async (address: string, signal: AbortSignal): Promise<HeartbeatLink> => {
       try {
         return await dialHeartbeat({ address, member: peer, tls: this.#tls }, signal);
       } catch (cause) {
-        if (cause instanceof PeerUnreachable && cause.refused) this.take({ type: 'dialRefused', peer, address });
+        const isWanted = this.#dials.get(peer) === given;
+        if (isWanted && cause instanceof PeerUnreachable && cause.refused)
+          this.take({ type: 'dialRefused', peer, address });
         throw cause;
       }
     };
@@ -236,7 +240,7 @@ export class Heartbeat {
       .then(
         ({ connection }) => this.#addLink(connection),
         // Why each address did not answer is of no interest as long as one may later.
-        () => this.take({ type: 'dialFailed', peer }),
+        () => this.#dials.get(peer) === given && this.take({ type: 'dialFailed', peer }),
       )
       .finally(() => {
         clearTimeout(timer);

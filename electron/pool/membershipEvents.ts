@@ -41,7 +41,7 @@ export type MembershipEvent = { at: number } & (
 /** What is to be done about it. */
 export type MembershipEffect =
   | { type: 'send'; links: string[]; beat: Beat }
-  /** Dials the addresses, the likeliest first. Answered by linkUp or dialFailed. */
+  /** Dials the addresses, the likeliest first, and gives up an earlier dial of that peer. Answered by linkUp or dialFailed. */
   | { type: 'dial'; peer: string; addresses: string[] }
   | { type: 'closeLink'; link: string }
   /** Keeps the epoch on disk. Answered by persisted. */

@@ -94,6 +94,19 @@ describe('loss', () => {
     );
   });
 
+  test('a process that ends right after a cable was plugged in is lost within a second, whatever dials are under way', () => {
+    for (let afterMs = 0; afterMs <= 3000; afterMs += 50) {
+      const pool = formedPool(3, 1 + afterMs);
+      pool.split(['a']);
+      pool.run(4000);
+      pool.healAll();
+      pool.runUntil(() => ['b', 'c'].every((by) => pool.livenessOf('a', by) === 'alive'), 5000);
+      pool.run(afterMs);
+      pool.kill('a');
+      pool.runUntil(() => ['b', 'c'].every((by) => pool.livenessOf('a', by) === 'lost'), 1000);
+    }
+  });
+
   test('silence is suspect before it is a loss', () => {
     const pool = formedPool(2);
     pool.cut('a', 'b');

@@ -137,7 +137,8 @@ function takeLinkDown(draft: Draft, id: string, link: string): void {
   if (!peer?.links.has(link)) return;
   const links = without(peer.links, link);
   const broken = links.size === 0 && peer.record !== null && !peer.record.left;
-  change(draft, id, () => ({ links, broken, ...(broken && { nextDialAt: draft.now }) }));
+  // A dial that has been under way for a while may be waiting for an answer to what was lost.
+  change(draft, id, () => ({ links, broken, ...(broken && { nextDialAt: draft.now, dialling: false }) }));
 }
 
 function takeDialRefused(draft: Draft, id: string, address: string): void {

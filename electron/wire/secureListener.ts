@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 import { ConnectionGate } from './connectionGate.ts';
+import { Standstill } from './standstill.ts';
 import { WireError } from './wireError.ts';
 
 /** Most connections at a time that have not proved who they are. */
@@ -66,7 +67,13 @@ export class SecureListener {
     });
     const gate = new ConnectionGate<Socket>(UNPROVEN_LIMIT);
     const unproven = new Map<string, Socket>();
+    const standstill = new Standstill();
+    server.once('close', () => standstill.close());
     server.on('connection', (socket: Socket) => {
+      if (standstill.hasJustEnded()) {
+        socket.destroy();
+        return;
+      }
       const { remoteAddress: source = '' } = socket;
       const key = keyOf(socket);
       unproven.set(key, socket);

@@ -39,6 +39,7 @@ export class SimulatedNetwork {
   readonly #cut = new Set<string>();
   readonly #refusing = new Set<string>();
   readonly #links = new Map<string, Link>();
+  readonly #dials = new Map<string, symbol>();
   readonly #time: SimulatedTime;
   readonly #endAt: (host: string) => NetworkEnd | undefined;
   #names = 0;
@@ -102,12 +103,19 @@ export class SimulatedNetwork {
   }
 
   dial(from: NetworkEnd, peer: string, address: string): void {
-    const fail = (): void => from.take({ type: 'dialFailed', peer });
+    const dial = Symbol(address);
+    const pair = `${from.id} ${peer}`;
+    this.#dials.set(pair, dial);
+    // One that was given up for another says no more.
+    const isWanted = (): boolean => this.#dials.get(pair) === dial;
+    const fail = (): void => {
+      if (isWanted()) from.take({ type: 'dialFailed', peer });
+    };
     this.#time.after(this.delay(), () => {
       const target = this.#endAt(address.split(':')[0] ?? '');
       const isCut = this.isCut(from.id, peer);
       if (this.#refusing.has(pairOf(from.id, peer)) || (target === undefined && !isCut)) {
-        from.take({ type: 'dialRefused', peer, address });
+        if (isWanted()) from.take({ type: 'dialRefused', peer, address });
         fail();
       } else if (target === undefined || target.stopped || target.asleep || isCut) {
         this.#time.after(DIAL_TIMEOUT_MS, fail);
