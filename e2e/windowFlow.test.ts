@@ -86,6 +86,15 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
     await page.getByRole('button', { name: 'Copy the token' }).waitFor();
     const token = (await page.locator('.token code').textContent()) ?? '';
     await page.getByRole('button', { name: 'Done' }).click();
+    // An invite that is withdrawn is gone, and lets nobody in.
+    const pending = page.getByRole('region', { name: 'Pending joins' });
+    await pending.getByText('One machine may still join').waitFor();
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByRole('button', { name: 'Copy the token' }).waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await pending.getByText('2 machines may still join').waitFor();
+    await pending.getByRole('button', { name: 'Withdraw' }).nth(1).click();
+    await pending.getByText('One machine may still join').waitFor();
 
     const lap = await member('lap');
     await lap.page.getByRole('button', { name: 'Join with a token' }).click();
@@ -93,6 +102,7 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
     await lap.page.getByRole('button', { name: 'Join', exact: true }).click();
     await lap.page.getByRole('article', { name: 'desk' }).getByText('ready').waitFor();
     await page.getByRole('article', { name: 'lap' }).getByText('ready').waitFor();
+    await pending.waitFor({ state: 'detached' });
     await shoot(page, 'pool');
     expect(await lap.page.getByRole('region', { name: 'A second admin' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Make lap an admin' }).click();

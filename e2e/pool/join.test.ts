@@ -62,6 +62,25 @@ test('a token expires by the clock of the member that made it, ten minutes on wh
   await expect(ada.trust.invite({ ttlMs: 0 })).rejects.toMatchObject({ kind: 'Refused' });
 });
 
+test('an invite is pending until it is used, expires or is withdrawn, and its token works no more then', async () => {
+  const [ada] = await room.pool('ada');
+  const [bob, cyd] = [await room.start('bob'), await room.start('cyd')];
+  const [first, second] = [await tokenOf(ada), await tokenOf(ada)];
+  expect(ada.trust.openInvites).toHaveLength(2);
+  const [, last] = ada.trust.openInvites;
+  await ada.trust.withdrawInvite(last?.id ?? '');
+  expect(ada.events.filter(({ kind }) => kind === 'InvitesChanged')).toHaveLength(3);
+  await expect(bob.join(second)).rejects.toMatchObject({ kind: 'InviteExpired' });
+  await expect(ada.trust.withdrawInvite(last?.id ?? '')).rejects.toMatchObject({ kind: 'UnknownInvite' });
+  await bob.join(first);
+  expect(ada.trust.openInvites).toEqual([]);
+  await tokenOf(ada);
+  room.aheadMs = 11 * MINUTE_MS;
+  expect(ada.trust.openInvites).toEqual([]);
+  await expect(bob.trust.withdrawInvite('0')).rejects.toMatchObject({ kind: 'NotAdmin' });
+  expect(cyd.trust.openInvites).toEqual([]);
+});
+
 test('an altered token is refused, whatever was altered in it, and stays good as it was', async () => {
   const [ada] = await room.pool('ada');
   const bob = await room.start('bob');

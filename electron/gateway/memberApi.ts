@@ -195,6 +195,8 @@ export interface SharingChange {
 export interface PoolState {
   status: PoolStatus;
   members: PoolMemberDetail[];
+  /** Invites of this machine that nobody has used yet. */
+  invites: { id: string; expiresAtMs: number }[];
 }
 
 /** What a bug report needs, and nothing secret. */
@@ -302,6 +304,8 @@ export interface MemberMethods {
   create: { params: { name: string }; result: PoolStatus };
   /** A token that lets one machine in, for 10 minutes where `ttlMs` is left out. */
   invite: { params: { ttlMs?: number | undefined }; result: { token: string; expiresAtMs: number } };
+  /** Ends an invite that nobody has used. */
+  withdrawInvite: { params: { invite: string }; result: PoolState['invites'] };
   join: { params: { token: string }; result: PoolStatus };
   /** `abandon` leaves also where nobody could invite or remove afterwards. */
   leave: { params: { abandon?: boolean | undefined }; result: PoolStatus };
@@ -483,6 +487,7 @@ export const methodParamSchemas = {
   unpin: z.strictObject({}),
   create: z.strictObject({ name: text }),
   invite: z.strictObject({ ttlMs: z.int().positive().optional() }),
+  withdrawInvite: z.strictObject({ invite: text }),
   join: z.strictObject({ token: z.string().min(1).max(10_000) }),
   leave: z.strictObject({ abandon: z.boolean().optional() }),
   remove: z.strictObject({ member: text }),

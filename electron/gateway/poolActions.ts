@@ -30,6 +30,10 @@ export function poolActions(
     members: async () => pool.members(),
     create: ({ name }) => after(pool.create(name)),
     invite: ({ ttlMs }) => pool.trust.invite(ttlMs === undefined ? {} : { ttlMs }),
+    withdrawInvite: async ({ invite }) => {
+      await pool.trust.withdrawInvite(invite);
+      return pool.trust.openInvites;
+    },
     join: ({ token }) => after(pool.join(token)),
     leave: ({ abandon }) => after(pool.leave({ abandon: abandon ?? false })),
     remove: async ({ member }) => ({ removed: await pool.trust.remove(memberCalled(pool, member)) }),
@@ -75,6 +79,7 @@ export function poolState({ pool, pipelines }: Pick<PoolActionsOptions, 'pool' |
       pipelines: pipelines(),
     },
     members,
+    invites: trust.openInvites,
   };
 }
 

@@ -11,6 +11,7 @@ export type PoolErrorKind =
   | 'BadInvite'
   | 'InviteExpired'
   | 'InviteUsed'
+  | 'UnknownInvite'
   | 'ForeignInvite'
   | 'RateLimited'
   | 'IdTaken'

@@ -267,6 +267,8 @@ export class PoolMember {
       case 'RosterChanged':
         this.#session?.followRoster();
         break;
+      case 'InvitesChanged':
+        break;
       case 'MemberJoined':
         this.#session?.told(event.member, event.addresses);
     }

@@ -9,6 +9,7 @@ import { Page } from '../shell/Page.tsx';
 import { hrefOf, parseRoute } from '../shell/route.ts';
 import { LoneAdmin } from './LoneAdmin.tsx';
 import { MemberCard } from './MemberCard.tsx';
+import { OpenInvites } from './OpenInvites.tsx';
 import { type PoolDialog, PoolDialogs } from './PoolDialogs.tsx';
 import './Pool.css';
 
@@ -38,6 +39,7 @@ export function PoolPage() {
         <>
           {pool.status.pool === null && <NoPool onAsk={setDialog} />}
           <LoneAdmin members={pool.members} onPromote={(member) => setDialog({ kind: 'promote', member })} />
+          <OpenInvites invites={pool.invites} perform={perform} />
           <Members pool={pool} onAsk={setDialog} perform={perform} />
         </>
       )}

@@ -14,6 +14,7 @@ const alone: PoolState = {
     pipelines: [],
   },
   members: [],
+  invites: [],
 };
 
 test('the pool topic sends the present value, then each change once, and nothing where nothing changed', () => {

@@ -4,6 +4,7 @@ import { PoolError } from '../poolError.ts';
 import { sealBackup } from './authorityExport.ts';
 import { checkHosts } from './certificateHosts.ts';
 import { readCertificateRequest } from './certificateRequest.ts';
+import type { OpenInvite } from './inviteBook.ts';
 import { InviteDoor } from './inviteDoor.ts';
 import type { Applicant } from './joinListener.ts';
 import { textOfEntry } from './poolFiles.ts';
@@ -61,6 +62,17 @@ export class AdminDesk {
     const door = await this.#openDoor();
     const token = await door.invite({ pool, poolName: roster.pool?.name ?? pool, hosts, expiresAtMs });
     return { token, expiresAtMs };
+  }
+
+  /** Invites of this machine that somebody may still use; none where it is no admin. */
+  get openInvites(): OpenInvite[] {
+    return this.#door?.openInvites ?? [];
+  }
+
+  /** Ends an open invite. Throws PoolError('UnknownInvite'). */
+  async withdrawInvite(id: string): Promise<void> {
+    this.#state.asAdmin();
+    await (await this.#openDoor()).withdraw(id);
   }
 
   /** Opens the door again for invites that are out, where this machine is an admin; closes it where none are. */
@@ -204,6 +216,7 @@ export class AdminDesk {
       tls: () => this.#state.tls,
       admit: (applicant) => this.admit(applicant),
       now: this.#state.now,
+      onChange: () => this.#state.events.emit({ kind: 'InvitesChanged' }),
       onError: this.#around.onError,
     });
     const opening = this.#opening;

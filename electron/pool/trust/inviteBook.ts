@@ -44,6 +44,25 @@ export function judgeInvite(
   return nowMs < invite.expiresAtMs ? 'Open' : 'Expired';
 }
 
+/** An invite that somebody may still use. */
+export interface OpenInvite {
+  readonly id: string;
+  readonly expiresAtMs: number;
+}
+
+/** The invites that are neither used nor expired, oldest first. */
+export function openInvites(book: InviteBook, nowMs: number): OpenInvite[] {
+  return book
+    .filter(({ used, expiresAtMs }) => used === null && nowMs < expiresAtMs)
+    .map(({ id, expiresAtMs }) => ({ id, expiresAtMs }));
+}
+
+/** The book in which an open invite ends now; the same where it is not open. */
+export function withdrawInvite(book: InviteBook, id: string, nowMs: number): InviteBook {
+  if (!openInvites(book, nowMs).some((invite) => invite.id === id)) return book;
+  return book.map((kept) => (kept.id === id ? { ...kept, expiresAtMs: nowMs } : kept));
+}
+
 /** The book in which the invite is used up. */
 export function burnInvite(book: InviteBook, id: string, member: string, nowMs: number): InviteBook {
   return book.map((kept) => (kept.id === id ? { ...kept, used: { atMs: nowMs, member } } : kept));

@@ -1,7 +1,16 @@
 import { ListenFailed } from '../../wire/secureListener.ts';
 import type { TlsMaterial } from '../../wire/tlsMaterial.ts';
 import { PoolError } from '../poolError.ts';
-import { addInvite, burnInvite, forgetEnded, type InviteBook, judgeInvite } from './inviteBook.ts';
+import {
+  addInvite,
+  burnInvite,
+  forgetEnded,
+  type InviteBook,
+  judgeInvite,
+  type OpenInvite,
+  openInvites,
+  withdrawInvite,
+} from './inviteBook.ts';
 import { formatInvite, type Invite, inviteKeys, newInviteSecret } from './inviteToken.ts';
 import { type Applicant, JoinListener, type JoinListenerOptions } from './joinListener.ts';
 import type { PoolFiles } from './poolFiles.ts';
@@ -20,6 +29,8 @@ export interface InviteDoorOptions {
   tls: () => TlsMaterial;
   admit: JoinListenerOptions['admit'];
   now: () => number;
+  /** Invites have come or ended. */
+  onChange: () => void;
   onError: (cause: unknown) => void;
 }
 
@@ -73,6 +84,18 @@ export class InviteDoor {
     await this.#keep(burnInvite(this.#book, applicant.inviteId, member, this.#options.now()));
   }
 
+  /** Invites that somebody may still use. */
+  get openInvites(): OpenInvite[] {
+    return openInvites(this.#book, this.#options.now());
+  }
+
+  /** Ends an open invite; its token is refused as expired. Throws PoolError('UnknownInvite') where none is open. */
+  async withdraw(id: string): Promise<void> {
+    const book = withdrawInvite(this.#book, id, this.#options.now());
+    if (book === this.#book) throw new PoolError('UnknownInvite', 'This invite has been used or has expired already.');
+    await this.#keep(book);
+  }
+
   setTls(tls: TlsMaterial): void {
     this.#listener?.setTls(tls);
   }
@@ -109,6 +132,7 @@ export class InviteDoor {
   /** The book changes at once, so that nobody sees an invite open that is being burned. */
   async #keep(book: InviteBook): Promise<void> {
     this.#book = book;
+    this.#options.onChange();
     const write = this.#writing.then(() => this.#options.files.writeInvites({ port: this.#port, invites: this.#book }));
     this.#writing = write.catch(() => {});
     await write;

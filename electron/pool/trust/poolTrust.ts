@@ -12,6 +12,7 @@ import { AdminDesk, type DeskSurroundings } from './adminDesk.ts';
 import { openBackup } from './authorityExport.ts';
 import { isAtBirthplace } from './birthplace.ts';
 import { holdsHosts } from './certificateHosts.ts';
+import type { OpenInvite } from './inviteBook.ts';
 import { type Invite, parseInvite } from './inviteToken.ts';
 import { joinPool } from './joinPool.ts';
 import { readMemberName, writeMemberName } from './memberName.ts';
@@ -155,6 +156,16 @@ export class PoolTrust {
   /** The text of a token that lets one machine in. Throws PoolError('NotAdmin') and ListenFailed. */
   invite({ ttlMs = DEFAULT_TTL_MS }: { ttlMs?: number } = {}): Promise<{ token: string; expiresAtMs: number }> {
     return this.#desk.invite(ttlMs);
+  }
+
+  /** Invites of this machine that somebody may still use. */
+  get openInvites(): OpenInvite[] {
+    return this.#desk.openInvites;
+  }
+
+  /** Ends an open invite. Throws PoolError: 'NotAdmin', 'UnknownInvite'. */
+  withdrawInvite(id: string): Promise<void> {
+    return this.#desk.withdrawInvite(id);
   }
 
   /** What a token says, so that its holder can be asked first. Throws PoolError('BadInvite'). */

@@ -7,6 +7,8 @@ export type TrustEvent =
   | { kind: 'PoolChanged'; why: 'Created' | 'Joined' | 'Imported' | 'Left' | 'Removed' | 'Rekeyed'; gone: string[] }
   /** `tls` is new, and shows the same member. */
   | { kind: 'CertificateRenewed' }
+  /** Invites of this member have come or ended. */
+  | { kind: 'InvitesChanged' }
   /** Lines of the roster are new; `come` may speak to this member, and `gone` may not any more. */
   | { kind: 'RosterChanged'; come: string[]; gone: string[] }
   /** A machine has joined by an invite of this member, and says where it can be reached. */
