@@ -84,6 +84,7 @@ export function snapshot({ pool: place = null, members, pipelines = [], download
   const poolState: PoolState = {
     status: { self, pool: place, coordinator: null, epoch: null, members: all, pipelines },
     members: all,
+    invites: [],
   };
   const library: LibraryState = { models: [], folders: [], skipped: [], downloads };
   return { state, pool: poolState, library };
