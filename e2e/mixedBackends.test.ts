@@ -48,7 +48,8 @@ describe.skipIf(!hasSoftwareVulkan())('a CPU and a GPU member', () => {
     const entries = demoCorpus().filter((_, index) => index % 4 === 0);
     const questions = entries.map((entry) => entry.questions[0] ?? '');
     expect(questions.length).toBeGreaterThanOrEqual(20);
-    const answers = await askAll(room.lead.gateway, model.id, questions, 4);
+    // One after the other: old drivers in software (Mesa 22.3) crash now and then where the steps of several slots alternate.
+    const answers = await askAll(room.lead.gateway, model.id, questions, 1);
     expect(answers).toEqual(entries.map(({ answer }) => answer));
   }, 300_000);
 });
