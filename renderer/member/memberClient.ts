@@ -30,6 +30,7 @@ export function connectMember(
     state: new Set(),
     pool: new Set(),
     library: new Set(),
+    endpoint: new Set(),
   };
   const latest: Partial<MemberTopics> = {};
   let nextId = 0;

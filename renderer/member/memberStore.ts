@@ -1,5 +1,6 @@
 import { create } from 'zustand';
 import type {
+  EndpointAccess,
   LibraryState,
   MemberApi,
   MemberMethod,
@@ -21,6 +22,8 @@ interface MemberStore {
   pool: PoolState | null;
   /** The models on this machine's disk. */
   library: LibraryState | null;
+  /** Who may use the endpoint of this machine. */
+  endpoint: EndpointAccess | null;
 }
 
 export const useMember = create<MemberStore>()(() => ({
@@ -28,6 +31,7 @@ export const useMember = create<MemberStore>()(() => ({
   member: null,
   pool: null,
   library: null,
+  endpoint: null,
 }));
 
 let api: MemberApi | null = null;
@@ -45,4 +49,5 @@ export function followMember(): void {
   api.subscribe('state', (member) => useMember.setState({ member }));
   api.subscribe('pool', (pool) => useMember.setState({ pool }));
   api.subscribe('library', (library) => useMember.setState({ library }));
+  api.subscribe('endpoint', (endpoint) => useMember.setState({ endpoint }));
 }

@@ -3,9 +3,9 @@ import { bandsOf, PALETTE_SIZE } from './bandsOf.ts';
 
 test('bands follow each other and are as wide as their bytes', () => {
   const bands = bandsOf([
-    { member: 'a', startLayer: 0, endLayer: 3, bytes: 600 },
-    { member: 'b', startLayer: 3, endLayer: 4, bytes: 300 },
-    { member: 'c', startLayer: 4, endLayer: 6, bytes: 100 },
+    { member: 'a', startLayer: 0, endLayer: 3, bytes: 600, kvBytes: 0 },
+    { member: 'b', startLayer: 3, endLayer: 4, bytes: 300, kvBytes: 0 },
+    { member: 'c', startLayer: 4, endLayer: 6, bytes: 100, kvBytes: 0 },
   ]);
   expect(bands.map(({ offset, width }) => [offset, width])).toEqual([
     [0, 0.6],
@@ -21,7 +21,7 @@ test('bands follow each other and are as wide as their bytes', () => {
 
 test('stages of unknown size share the width, and colours come round again', () => {
   const bands = bandsOf(
-    Array.from({ length: 8 }, (_, i) => ({ member: `m${i}`, startLayer: i, endLayer: i + 1, bytes: 0 })),
+    Array.from({ length: 8 }, (_, i) => ({ member: `m${i}`, startLayer: i, endLayer: i + 1, bytes: 0, kvBytes: 0 })),
   );
   expect(bands.map(({ width }) => width)).toEqual(Array(8).fill(1 / 8));
   expect(bands[PALETTE_SIZE]?.color).toBe(bands[0]?.color);

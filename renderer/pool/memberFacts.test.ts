@@ -47,6 +47,7 @@ test('the bytes of all stages of a member are added up', () => {
     contextLength: 4096,
     hops: 0,
     lastTokensPerSecond: null,
+    figures: null,
   };
   const pipelines = [
     { ...pipeline, placement: [stage('desk', 3), stage('lap', 5)] },

@@ -11,7 +11,7 @@ const pipeline = (changes: Partial<ServingPipeline> = {}): ServingPipeline => ({
   reason: null,
   driver: { id: 'a', name: 'desk' },
   contextLength: 4096,
-  placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 1 }],
+  placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 1, kvBytes: 0 }],
   hops: 0,
   lastTokensPerSecond: null,
   ...changes,
