@@ -14,6 +14,7 @@ const pipeline = (changes: Partial<ServingPipeline> = {}): ServingPipeline => ({
   placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 1, kvBytes: 0 }],
   hops: 0,
   lastTokensPerSecond: null,
+  figures: null,
   ...changes,
 });
 const state = (...pipelines: ServingPipeline[]): MemberState => ({
@@ -48,6 +49,7 @@ const pool = (...members: PoolMemberDetail[]): PoolState => ({
     pipelines: [],
   },
   members,
+  invites: [],
 });
 const texts = (lines: readonly { text: string }[]) => lines.map(({ text }) => text);
 
