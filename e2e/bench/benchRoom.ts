@@ -6,6 +6,7 @@ import { modelShape } from '../../electron/gguf/modelShape.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
 import { type Member, startMember } from '../../electron/member.ts';
 import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
+import { MOST_DRAFTS } from '../../electron/pipeline/mostDrafts.ts';
 import type { ServeRequest } from '../../electron/pipeline/serveEvents.ts';
 import { servingSizes } from '../../electron/pipeline/servingSizes.ts';
 import type { ModelShape } from '../../electron/planner/modelShape.ts';
@@ -39,10 +40,12 @@ export async function startBenchRoom(options: {
   route?: (address: string) => Promise<string>;
   /** Each stage on a core of its own, where this system can say so. */
   pinned?: boolean;
+  /** Whether there must be room for what checks drafts. */
+  drafts?: boolean;
   /** What else is asked for. */
   request?: Asked;
 }): Promise<BenchRoom> {
-  const { modelPath, stages, slots, contextLength, route, pinned = false, request = {} } = options;
+  const { modelPath, stages, slots, contextLength, route, pinned = false, drafts = false, request = {} } = options;
   const home = await mkdtemp(join(tmpdir(), 'roomful-bench-'));
   const names = Array.from({ length: stages }, (_, index) => `stage-${index}`);
   const homes = names.map((name) => join(home, name));
@@ -53,7 +56,12 @@ export async function startBenchRoom(options: {
   const members: ChildMember[] = [];
   for (const [index, name] of names.entries()) {
     const range = { start: bounds[index] ?? 0, end: bounds[index + 1] ?? shape.layers.length };
-    const memoryBytes = memoryToShare(shape, range, sizes, { leads: false, deviceClass: 'cpu' });
+    const memoryBytes = memoryToShare(
+      shape,
+      range,
+      { ...sizes, draft: { bytes: 0, tokens: drafts ? MOST_DRAFTS : 0 } },
+      { leads: false, deviceClass: 'cpu' },
+    );
     members.push(await startChildMember({ home: homes[index] ?? home, name, memoryBytes, threads: 1 }));
   }
   const lead = await startMember({

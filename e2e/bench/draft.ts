@@ -48,6 +48,7 @@ async function pairRows(roundTripMs: number, rounds: number): Promise<Row[]> {
     modelPath: demoModelPath,
     stages: 2,
     slots: 4,
+    drafts: true,
     contextLength: 512,
     route: relay.route,
   });

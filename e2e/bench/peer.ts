@@ -68,19 +68,19 @@ export async function peer(options: BenchOptions): Promise<BenchReport> {
       for (const { name, roundTripMs, bytesPerSecond } of ours) {
         relay.oneWayMs = roundTripMs / 2;
         relay.bytesPerSecond = bytesPerSecond;
-        for (let round = 0; round < rounds; round += 1) {
+        for (let index = 0; index < rounds; index += 1) {
           for (const sequences of concurrency) {
             for (const [subject, ask] of subjects) {
               if (!isWanted(subject, subjectsOf(only))) continue;
-              process.stderr.write(`round ${round + 1} of ${rounds}: ${name}, ${subject}, ${sequences} at once    \r`);
               const key = `${subject}, ${name}, ${sequences}`;
               const times = (await ask(sequences)).flatMap((answer) => steps(answer));
               intervals.set(key, [...(intervals.get(key) ?? []), times]);
+              const rate = round((1000 * sequences) / median(times));
+              process.stderr.write(`round ${index + 1} of ${rounds}: ${name}, ${subject}, ${sequences} at once: ${rate}\n`);
             }
           }
         }
       }
-      process.stderr.write('\n');
     } finally {
       for (const close of closers.reverse()) await close();
     }

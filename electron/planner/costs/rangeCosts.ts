@@ -80,7 +80,9 @@ export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCost
   const memorySums = weightSums.map((bytes, index) => bytes + (kvSums[index] ?? 0));
 
   const buffers = settings.weightsOnly ? { flash: 0, plain: 0 } : computeBuffers(model, settings);
-  const logitBytes = settings.weightsOnly ? 0 : settings.slots * (settings.draft.tokens + 1) * model.vocabularySize * 4;
+  // Sequences with drafts are computed one after the other, those without together.
+  const logitRows = Math.max(settings.slots, settings.draft.tokens + 1);
+  const logitBytes = settings.weightsOnly ? 0 : logitRows * model.vocabularySize * 4;
   const everyStage = model.sharedBytes + buffers.flash;
   const lastStage = model.outputBytes + logitBytes;
 
