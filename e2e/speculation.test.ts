@@ -18,6 +18,8 @@ const MOST_TOKENS = 60;
 
 let room: TestRoom;
 let model: ServingModel;
+/** Greedy answers without drafts. */
+let plainly: number[][];
 const relay = new DelayRelay();
 
 beforeAll(async () => {
@@ -63,6 +65,7 @@ test('with a draft model every answer, greedy or seeded, is the one without, in 
   model = await room.serve({ modelPath: demoModelPath, force: 'cluster', exact: true });
   expect(model.placement).toHaveLength(2);
   const plain = await answers();
+  plainly = plain.texts.filter((_, index) => index % 2 === 0);
   await room.lead.models.stop(model.id);
   model = await room.serve({
     modelPath: demoModelPath,
@@ -106,6 +109,15 @@ test('a conversation goes on from what the stages hold', async () => {
   const { tokens: again, cached } = await ask(first);
   expect(again).toEqual(tokens);
   expect(cached).toBe(prompt.length - 1);
+  // Steps that are shared, drafts and beginnings that are held, all at once, and every answer is the one alone.
+  const asked = questions.flatMap((question) => [question, question]);
+  const before = room.lead.models.numbers()[0]?.numbers;
+  const all = await Promise.all(asked.map(async (question) => (await ask(demoPrompt(question))).tokens));
+  expect(all).toEqual(plainly.flatMap((answer) => [answer, answer]));
+  const after = room.lead.models.numbers()[0]?.numbers;
+  for (const count of ['cachedTokens', 'acceptedTokens'] as const) {
+    expect(after?.[count]).toBeGreaterThan(before?.[count] ?? Number.NaN);
+  }
 }, 60_000);
 
 test('a model of another vocabulary cannot draft, and says so', async (context) => {

@@ -76,7 +76,9 @@ export async function peer(options: BenchOptions): Promise<BenchReport> {
               const times = (await ask(sequences)).flatMap((answer) => steps(answer));
               intervals.set(key, [...(intervals.get(key) ?? []), times]);
               const rate = round((1000 * sequences) / median(times));
-              process.stderr.write(`round ${index + 1} of ${rounds}: ${name}, ${subject}, ${sequences} at once: ${rate}\n`);
+              process.stderr.write(
+                `round ${index + 1} of ${rounds}: ${name}, ${subject}, ${sequences} at once: ${rate}\n`,
+              );
             }
           }
         }

@@ -70,6 +70,7 @@ const report: fc.Arbitrary<PipelineReport> = fc.record({
   tokensPerSecond: fc.option(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true })),
   predicted: fc.option(predicted),
   figures: fc.option(figures),
+  draftBytes: fc.maxSafeNat(),
 });
 const told: fc.Arbitrary<Told> = fc.oneof(
   fc.record({ type: fc.constant('planned' as const), stages: fc.array(stage), explain: fc.array(fc.string()) }),

@@ -42,7 +42,7 @@ export interface PipelineOrder {
   kvType: KvType;
   exact: boolean;
   /** The model that drafts, by content id; null looks drafts up. */
-  draft: { model: string; holders: readonly ModelHolder[] } | null;
+  draft: { model: string; holders: readonly ModelHolder[]; bytes: number } | null;
   /** Tokens guessed ahead at most, in one step; and whether always so many, paid or not. */
   mostDrafts: number;
   alwaysDraft: boolean;
@@ -116,6 +116,7 @@ export class DrivenPipeline {
       tokensPerSecond: this.#tokensPerSecond,
       predicted,
       figures: this.#view.figures,
+      draftBytes: this.order.draft?.bytes ?? 0,
     };
   }
 

@@ -4,9 +4,14 @@ import { StepCosts } from './stepCosts.ts';
 
 /** A ring of two stages of which each needs `fixedMs + rowMs * rows`. */
 function measured(fixedMs: number, rowMs: number, networkMs: number): StepCosts {
+  return measuredAs([1, 2, 4, 8], (rows) => fixedMs + rowMs * rows, networkMs);
+}
+
+/** Each size three times. */
+function measuredAs(sizes: number[], computeMsOf: (rows: number) => number, networkMs = 0): StepCosts {
   const costs = new StepCosts();
-  for (const rows of [1, 2, 4]) {
-    const computeMs = fixedMs + rowMs * rows;
+  for (const rows of [...sizes, ...sizes, ...sizes]) {
+    const computeMs = computeMsOf(rows);
     costs.observe({
       rows,
       stages: [
@@ -32,6 +37,15 @@ test('where rows are free, as on a GPU, sequences share steps; where each costs 
 test('a long way round is filled with smaller groups', () => {
   expect(groupSize(4, 2, measured(10, 10, 0), 64)).toBe(2);
   expect(groupSize(4, 2, measured(10, 10, 40), 64)).toBe(1);
+});
+
+test('a size that was never measured is tried: kernels may take four rows for the price of one', () => {
+  const inFours = (rows: number): number => 10 * (Math.floor(rows / 4) + (rows % 4));
+  expect(groupSize(8, 2, measuredAs([1, 2], inFours), 64)).toBe(4);
+  expect(groupSize(8, 2, measuredAs([1, 2, 4], inFours), 64)).toBe(8);
+  expect(groupSize(8, 2, measuredAs([1, 2, 4, 8], inFours), 64)).toBe(4);
+  // Two rows cost as much as two steps, by which alone nobody would have tried four.
+  expect(groupSize(2, 2, measuredAs([1, 2], inFours), 64)).toBe(1);
 });
 
 test('a step takes no more rows than it may', () => {

@@ -1,4 +1,4 @@
-import type { StepCosts } from './stepCosts.ts';
+import { MOST_ROWS, type StepCosts } from './stepCosts.ts';
 
 /** One way must be this much quicker before sequences share a step: alone, a row never depends on its company. */
 const WORTH_FUSING = 0.97;
@@ -11,6 +11,8 @@ const WORTH_FUSING = 0.97;
 export function groupSize(active: number, stages: number, costs: StepCosts, most: number): number {
   const largest = Math.max(1, Math.min(active, most));
   if (!costs.isKnown) return Math.min(largest, Math.max(1, Math.ceil(active / stages)));
+  // Kernels take rows in blocks, so no size tells what twice as many cost: each is tried now and then.
+  for (let size = 1; size <= Math.min(largest, MOST_ROWS); size *= 2) if (!costs.knows(size)) return size;
   let best = 1;
   let bestMs = Number.POSITIVE_INFINITY;
   for (let size = 1; size <= largest; size += 1) {

@@ -11,10 +11,10 @@ import { findHolders } from './findHolders.ts';
 import type { MemoryTruthFile } from './memoryTruthFile.ts';
 import type { ModelFiles, ModelHolder, OpenedModel } from './modelFiles.ts';
 import type { PoolPipeline } from './modelRouter.ts';
-import { MOST_DRAFTS } from './mostDrafts.ts';
 import { PipelineError } from './pipelineError.ts';
 import type { PipelineHost } from './pipelineHost.ts';
 import { isLive, type PipelineReport, type PipelineState, type PlannedPlace } from './pipelineReport.ts';
+import { driverOf, placeDrafted } from './placeDrafted.ts';
 import { placePipelines } from './placePipelines.ts';
 import type { PoolPipelines } from './poolPipelines.ts';
 import { refuseDraft } from './refuseDraft.ts';
@@ -223,25 +223,18 @@ export class ModelLead {
     const { build, memory } = this.#options;
     const { force, exact, replicas, aliases, mostDrafts, alwaysDraft, chunk } = order;
     const taken = this.#taken();
-    const { pipelines, explain } = placePipelines(
-      candidates.map((candidate) => ({
-        ...candidate,
-        takenBytes: taken.get(candidate.id) ?? 0,
-        stageExtraBytes: memory.extraBytes({ model, member: candidate.id, backend: candidate.facts.backend }),
-        mostBytes: mostBytes.get(candidate.id) ?? null,
-      })),
-      opened.shape,
-      {
-        ...sizes,
-        exact,
-        force,
-        replicas,
-        ordered,
-        coordinator: this.#options.member(),
-        build,
-        draft: draft && { bytes: draftBytes(draft.shape, sizes), tokens: MOST_DRAFTS },
-      },
-    );
+    const offers = candidates.map((candidate) => ({
+      ...candidate,
+      takenBytes: taken.get(candidate.id) ?? 0,
+      stageExtraBytes: memory.extraBytes({ model, member: candidate.id, backend: candidate.facts.backend }),
+      mostBytes: mostBytes.get(candidate.id) ?? null,
+    }));
+    const how = { ...sizes, exact, force, replicas, ordered, coordinator: this.#options.member(), build };
+    const drafting = draft && { model: draft.id, holders: draft.holders, bytes: draftBytes(draft.shape, sizes) };
+    const { pipelines, explain } =
+      drafting === null
+        ? placePipelines(offers, opened.shape, how)
+        : placeDrafted(offers, opened.shape, drafting.bytes, how);
     const orders = pipelines.map(
       ({ stages, predicted }, index): PipelineOrder => ({
         id: index === 0 ? coming.report.id : newId(),
@@ -254,7 +247,7 @@ export class ModelLead {
         predicted,
         ...sizes,
         exact,
-        draft: draft && { model: draft.id, holders: draft.holders },
+        draft: drafting,
         mostDrafts,
         alwaysDraft,
         fixedChunk: chunk !== undefined,
@@ -262,7 +255,7 @@ export class ModelLead {
     );
     coming.isPlanned = true;
     coming.handed = orders.map(({ id: pipeline, stages, predicted }) => {
-      return { ...coming.report, id: pipeline, stages: [...stages], predicted };
+      return { ...coming.report, id: pipeline, stages: [...stages], predicted, draftBytes: drafting?.bytes ?? 0 };
     });
     this.#options.onChange();
     for (const [index, { stages }] of orders.entries()) {
@@ -416,8 +409,10 @@ export class ModelLead {
   /** Bytes that pipelines have, or are to get, by member. */
   #taken(): Map<string, number> {
     const taken = new Map<string, number>();
-    for (const { report } of this.#options.pipelines()) {
+    for (const { report, driver } of this.#options.pipelines()) {
       if (!isLive(report)) continue;
+      const drafts = driverOf(report.stages, driver.id);
+      taken.set(drafts, (taken.get(drafts) ?? 0) + report.draftBytes);
       for (const { member, bytes } of report.stages) taken.set(member, (taken.get(member) ?? 0) + bytes);
     }
     return taken;
@@ -464,6 +459,7 @@ function planning({ model, aliases, slots }: LeadOrder): PipelineReport {
     tokensPerSecond: null,
     predicted: null,
     figures: null,
+    draftBytes: 0,
   };
 }
 

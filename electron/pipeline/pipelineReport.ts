@@ -107,6 +107,8 @@ const reportSchema = z.object({
   predicted: predictionSchema.nullable(),
   /** Null before it serves; at most once a second another one. */
   figures: figuresSchema.nullable(),
+  /** Planned for the model that drafts, on the member that drives; 0 without one. */
+  draftBytes: z.number(),
 });
 /** A pipeline as the member that drives it sees it. */
 export type PipelineReport = z.infer<typeof reportSchema>;

@@ -13,14 +13,22 @@ export interface StepMeasure {
 interface RowCost {
   slowestMs: number;
   allMs: number;
+  /** When it was measured last, counted in steps, and how often. */
+  at: number;
+  times: number;
 }
 
 /** Weight of the newest measure. */
 const NEWEST = 0.2;
 /** Larger steps say little about decoding. */
-const MOST_ROWS = 64;
+export const MOST_ROWS = 64;
 /** How much of a step does not grow with its rows, where steps of one size only are known. */
 const ASSUMED_FIXED_SHARE = 0.5;
+
+/** The first measure of a size may have met a stage that was not warm. */
+const ENOUGH = 3;
+/** What was not measured for so many steps may have changed. */
+const FORGOTTEN_STEPS = 2000;
 
 /** What steps of a pipeline cost by their number of rows, as far as it was measured. Milliseconds. */
 export class StepCosts {
@@ -38,6 +46,8 @@ export class StepCosts {
     this.#byRows.set(rows, {
       slowestMs: movingAverage(known?.slowestMs ?? null, slowestMs, NEWEST),
       allMs: movingAverage(known?.allMs ?? null, allMs, NEWEST),
+      at: this.#steps,
+      times: (known?.times ?? 0) + 1,
     });
     this.#networkMs = movingAverage(this.#steps === 0 ? null : this.#networkMs, networkMs, NEWEST);
     this.#steps += 1;
@@ -46,6 +56,12 @@ export class StepCosts {
   /** Whether anything was measured. */
   get isKnown(): boolean {
     return this.#steps > 0;
+  }
+
+  /** Whether steps of just so many rows are measured well enough, and lately. */
+  knows(rows: number): boolean {
+    const known = this.#byRows.get(rows);
+    return known !== undefined && known.times >= ENOUGH && this.#steps - known.at < FORGOTTEN_STEPS;
   }
 
   /** Of one traversal, between processes. */

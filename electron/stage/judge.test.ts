@@ -43,6 +43,15 @@ describe('greedy tokens equal those of node-llama-cpp', () => {
   });
 });
 
+it('with a cache of 8 bits a model that is cut says what the whole one does', async () => {
+  const whole = chainOf([await addon.loadStage(demoOptions({ ...setting, kvType: 'q8_0' }), () => undefined)]);
+  const cut = await loadChain(addon, demoOptions({ ...setting, kvType: 'q8_0' }), [3, 7], folder.at('.'));
+  const answer = (chain: typeof whole, prompt: number[]) =>
+    generate(chain, Int32Array.from(prompt), { count, chunk: setting.batch });
+  for (const prompt of prompts) expect(await answer(cut, prompt)).toEqual(await answer(whole, prompt));
+  await Promise.all([whole.unload(), cut.unload()]);
+});
+
 describe('seeded sampling', () => {
   const length = 5;
   const slots = 4;

@@ -62,7 +62,7 @@ const driveSchema = z.object({
   batch: count,
   kvType,
   exact: z.boolean(),
-  draft: z.object({ model: text, holders }).optional(),
+  draft: z.object({ model: text, holders, bytes: index }).optional(),
   predicted: prediction,
   mostDrafts: index,
   alwaysDraft: z.boolean(),
