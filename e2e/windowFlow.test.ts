@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callMember } from '../electron/cli/callMember.ts';
 import { complaintsOf, hasChromium, launchChromium } from './testing/chromium.ts';
 import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
+import { processTree } from './testing/processTree.ts';
 import { watchOutput } from './testing/watchOutput.ts';
 
 const SCREENSHOTS = 'test-results/window';
@@ -142,11 +143,46 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
     });
     expect(completion.choices[0]?.message.content).toContain(answer.slice(0, 20));
 
-    await show(page, 'Pool');
+    const requests = page.getByRole('region', { name: 'Recent requests' });
+    await requests
+      .getByRole('row', { name: /\/v1\/chat\/completions .*this machine 200/ })
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByLabel('What it is for').fill('the printer');
+    await page.getByRole('button', { name: 'Make it' }).click();
+    expect(await page.getByRole('dialog').locator('code').textContent()).toMatch(/^\S{20,}$/);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('row', { name: /^the printer … ?\S{4} never/ }).waitFor();
+    await shoot(page, 'endpoint');
+    await page.getByRole('button', { name: 'Revoke the printer' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke the printer' }).click();
+    await page.getByText('None yet. A key lets').waitFor();
+
+    // In the middle of an answer: its stage stands still, so that the answer cannot end before the member does.
+    await show(page, 'Chat');
+    const stages = processTree(lap.child.pid ?? 0).filter(({ command }) => command.includes('stageHost'));
+    expect(stages).toHaveLength(1);
+    for (const { pid } of stages) process.kill(pid, 'SIGSTOP');
+    await page.getByLabel('Your message').fill(question);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
     lap.child.kill('SIGKILL');
+    for (const { pid } of stages) process.kill(pid, 'SIGKILL');
+    await page
+      .locator('.answer')
+      .last()
+      .getByText(/was lost/)
+      .waitFor();
+    await page.locator('.answer').last().getByRole('button', { name: 'Try again' }).waitFor();
+    await shoot(page, 'chat-lost');
+
+    await show(page, 'Pool');
     await page.getByText(/^lap is lost/).waitFor();
     await page.getByRole('article', { name: 'lap' }).getByText('lost', { exact: true }).waitFor();
-    await page.getByText(/has ended:|does not serve any more/).waitFor();
+    await page.getByText(/has ended: .*lap/).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'lap' }).waitFor();
+    await page.getByRole('button', { name: 'Serve it again' }).waitFor();
     await shoot(page, 'lost');
     expect(desk.complaints).toEqual([]);
   });

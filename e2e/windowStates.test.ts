@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { conversationActions } from '../electron/gateway/conversations/conversationActions.ts';
 import { ConversationStore } from '../electron/gateway/conversations/conversationStore.ts';
 import { createGateway } from '../electron/gateway/createGateway.ts';
-import type { LibraryState, PoolState, ServingPipeline } from '../electron/gateway/memberApi.ts';
+import type { EndpointAccess, LibraryState, PoolState, ServingPipeline } from '../electron/gateway/memberApi.ts';
 import { serveWindow } from '../electron/gateway/memberSocket.ts';
 import { demoModel, keptLog, LOCAL_TOKEN } from '../electron/gateway/testing/demoGateway.ts';
 import { servedModels, type WholeModel } from '../electron/gateway/testing/wholeModel.ts';
@@ -50,6 +50,16 @@ const emptyLibrary: TopicSource<LibraryState> = {
   onChange: () => () => {},
 };
 
+const closedEndpoint: TopicSource<EndpointAccess> = {
+  value: {
+    lan: { wanted: false, port: 8443, addresses: [], problem: null },
+    origins: [],
+    keys: [],
+    recent: [],
+  },
+  onChange: () => () => {},
+};
+
 /** What the window shows beside the good case, on a gateway whose state the test turns. */
 describe.skipIf(!hasChromium)('the window', () => {
   let browser: Browser;
@@ -86,7 +96,7 @@ describe.skipIf(!hasChromium)('the window', () => {
     const files = await readRendererFiles(fileURLToPath(new URL('../dist/renderer', import.meta.url)));
     serveWindow(app, {
       api: localMemberApi(
-        { state, pool: aloneInNoPool, library: emptyLibrary },
+        { state, pool: aloneInNoPool, library: emptyLibrary, endpoint: closedEndpoint },
         conversationActions(new ConversationStore(chats)),
       ),
       files,

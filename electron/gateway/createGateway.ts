@@ -9,6 +9,7 @@ import { nodeLauncher } from '../stage/nodeLauncher.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
 import type { ApiKeys } from './access/apiKeys.ts';
 import { KeyGuard } from './access/keyGuard.ts';
+import type { RequestLog } from './access/requestLog.ts';
 import type { GatewayContext } from './gatewayContext.ts';
 import { asGatewayError, GatewayError } from './gatewayError.ts';
 import { accessGuard, tokenGuard } from './http/accessGuard.ts';
@@ -43,6 +44,8 @@ export interface GatewayOptions {
   lan?: { tls: TlsMaterial; keys: Pick<ApiKeys, 'find' | 'count'> };
   /** The CA certificate of the pool, PEM, for `/ca.pem`; null in no pool. */
   caCertificate?: () => string | null;
+  /** Notes the requests to models. */
+  requests?: RequestLog;
   /** Largest body in bytes; beyond it 413. */
   bodyLimit?: number;
   /** See `GatewayContext`. */
@@ -109,6 +112,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   });
   app.addHook('onRequest', accessGuard(rules, { loopbackOnly: lan === undefined }));
   guard?.guard(app, OPEN_PATHS);
+  options.requests?.follow(app, lan === undefined ? 'loopback' : 'lan');
   app.setErrorHandler((error, request, reply) => {
     const answer = asGatewayError(error);
     if (reply.raw.destroyed) request.log.info('client left before its answer');

@@ -231,7 +231,22 @@ export interface ApiKey {
   completionTokens: number;
 }
 
-/** Who beside this machine's own programs may use the endpoint. */
+/** A request to a model that has ended. */
+export interface RecentRequest {
+  id: string;
+  /** When it came, milliseconds since 1970. */
+  atMs: number;
+  path: string;
+  /** As the client called it; null where it named none. */
+  model: string | null;
+  /** Null where the client left before the end of its answer. */
+  status: number | null;
+  /** From its arrival to the end of its answer. */
+  ms: number;
+  from: 'loopback' | 'lan';
+}
+
+/** Who beside this machine's own programs may use the endpoint, and who has used it. */
 export interface EndpointAccess {
   lan: {
     /** Whether the owner has opened it to other machines. */
@@ -246,6 +261,8 @@ export interface EndpointAccess {
   /** Origins whose pages may call, as browsers send them. */
   origins: string[];
   keys: ApiKey[];
+  /** Newest first, since this member started. */
+  recent: readonly RecentRequest[];
 }
 
 /** What is left out stays as it is. */

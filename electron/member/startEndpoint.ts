@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { ApiKeys } from '../gateway/access/apiKeys.ts';
 import { type EndpointParts, endpointAccess } from '../gateway/access/endpointActions.ts';
 import { LanEndpoint } from '../gateway/access/lanEndpoint.ts';
+import { RequestLog } from '../gateway/access/requestLog.ts';
 import type { AccessRules } from '../gateway/http/accessRules.ts';
 import type { EndpointAccess } from '../gateway/memberApi.ts';
 import { derivedTopic } from '../gateway/window/derivedTopic.ts';
@@ -20,12 +21,16 @@ export interface Endpoint extends EndpointParts {
 export async function startEndpoint(
   { home, changes: poolChanges, closers, warn }: Ground,
   pool: PoolMember,
-  createServer: (lan: { tls: TlsMaterial; keys: ApiKeys }, rules: AccessRules) => FastifyInstance,
+  createServer: (
+    lan: { tls: TlsMaterial; keys: ApiKeys },
+    shared: { rules: AccessRules; requests: RequestLog },
+  ) => FastifyInstance,
 ): Promise<Endpoint> {
   const { trust } = pool;
   const changes = new Changes();
   const onChange = (): void => changes.tell();
   const keys = await ApiKeys.open(join(home, 'api-keys.json'), { onChange, onProblem: warn('usage was not kept') });
+  const requests = new RequestLog(onChange);
   const lan = await LanEndpoint.open({
     path: join(home, 'endpoint.json'),
     pool: {
@@ -35,7 +40,7 @@ export async function startEndpoint(
       certifyHosts: (hosts) => trust.certifyHosts(hosts),
       tls: () => trust.tls,
     },
-    createServer: (tls, rules) => createServer({ tls, keys }, rules),
+    createServer: (tls, rules) => createServer({ tls, keys }, { rules, requests }),
     onChange,
   });
   closers.add(
@@ -46,7 +51,7 @@ export async function startEndpoint(
   poolChanges.on(refresh);
   trust.onChange(refresh);
   refresh();
-  const parts = { keys, lan, caCertificate: () => (trust.pool === null ? null : trust.tls.ca) };
+  const parts = { keys, lan, requests, caCertificate: () => (trust.pool === null ? null : trust.tls.ca) };
   return {
     ...parts,
     topic: derivedTopic(

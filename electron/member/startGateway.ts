@@ -47,8 +47,17 @@ export async function startGateway(
   const state = new MemberStateStore({ self: trust.self, pipelines: [], endpoint: '' });
   const pipelines = (): ServingPipeline[] => state.state.pipelines;
   const access = new WindowAccess();
-  const endpoint = await startEndpoint(ground, pool, (lan, rules) =>
-    createGateway({ models, localToken: secret, build, log, launcher, lan, rules, caCertificate: () => lan.tls.ca }),
+  const endpoint = await startEndpoint(ground, pool, (lan, shared) =>
+    createGateway({
+      models,
+      localToken: secret,
+      build,
+      log,
+      launcher,
+      lan,
+      ...shared,
+      caCertificate: () => lan.tls.ca,
+    }),
   );
   const windowLink = (): string => {
     if (options.windowFolder === undefined) throw new Error('This member shows no window.');
@@ -71,6 +80,7 @@ export async function startGateway(
   const gateway = createGateway({
     models,
     rules: endpoint.lan.rules,
+    requests: endpoint.requests,
     caCertificate: endpoint.caCertificate,
     numbers: () => models.numbers(),
     localToken: secret,

@@ -2,6 +2,9 @@ import { useState } from 'react';
 import { CopyButton } from '../controls/CopyButton.tsx';
 import { useMember } from '../member/memberStore.ts';
 import { Page } from '../shell/Page.tsx';
+import { Keys } from './Keys.tsx';
+import { OtherMachines } from './OtherMachines.tsx';
+import { RecentRequests } from './RecentRequests.tsx';
 import { snippets } from './snippets.ts';
 import { TryButton } from './TryButton.tsx';
 import './Endpoint.css';
@@ -10,6 +13,7 @@ import './Endpoint.css';
 export function EndpointPage() {
   const address = useMember((store) => store.member?.endpoint ?? '');
   const model = useMember((store) => store.member?.pipelines.find(({ state }) => state === 'serving')?.modelId ?? '');
+  const access = useMember((store) => store.endpoint);
   return (
     <Page title="Endpoint">
       <section className="card endpoint" aria-label="Address">
@@ -22,6 +26,13 @@ export function EndpointPage() {
         <TryButton model={model} />
       </section>
       <Snippets address={address} model={model === '' ? 'MODEL' : model} />
+      {access !== null && (
+        <>
+          <OtherMachines lan={access.lan} />
+          <Keys keys={access.keys} />
+          <RecentRequests requests={access.recent} />
+        </>
+      )}
     </Page>
   );
 }

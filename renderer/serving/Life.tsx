@@ -1,4 +1,7 @@
+import { useState } from 'react';
 import type { PipelineState, ServingPipeline } from '../../electron/gateway/memberApi.ts';
+import { lineOf } from '../controls/lineOf.ts';
+import { callMember } from '../member/memberStore.ts';
 
 const steps: readonly { state: PipelineState; name: string }[] = [
   { state: 'planning', name: 'plan' },
@@ -12,13 +15,7 @@ const steps: readonly { state: PipelineState; name: string }[] = [
 /** How far a pipeline is in its life, and why it ended where it did. */
 export function Life({ pipeline }: { pipeline: ServingPipeline }) {
   const { state, fraction, reason } = pipeline;
-  if (state === 'failed') {
-    return (
-      <p className="notice" data-tone="problem" role="alert">
-        {reason ?? 'It has failed.'}
-      </p>
-    );
-  }
+  if (state === 'failed') return <Failed model={pipeline.modelId} reason={reason ?? 'It has failed.'} />;
   if (state === 'stopped') return null;
   const at = steps.findIndex((step) => step.state === state);
   const draining = state === 'draining';
@@ -33,6 +30,32 @@ export function Life({ pipeline }: { pipeline: ServingPipeline }) {
         ))}
         {draining && <li data-now="true">finishing what runs</li>}
       </ol>
+    </div>
+  );
+}
+
+/** Why a pipeline ended, and what can be done: it does not come back by itself. */
+function Failed({ model, reason }: { model: string; reason: string }) {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const serveAgain = () => {
+    setBusy(true);
+    setProblem(null);
+    callMember('serve', { model })
+      .catch((cause: unknown) => setProblem(lineOf(cause)))
+      .finally(() => setBusy(false));
+  };
+  return (
+    <div className="life">
+      <p className="notice" data-tone="problem" role="alert">
+        {problem ?? reason}
+      </p>
+      <div className="row life-next">
+        <p className="quiet small">The members that are there can serve it again, where it fits them.</p>
+        <button type="button" className="quiet-button" disabled={busy} onClick={serveAgain}>
+          {busy ? 'A moment …' : 'Serve it again'}
+        </button>
+      </div>
     </div>
   );
 }

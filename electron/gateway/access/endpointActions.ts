@@ -4,12 +4,14 @@ import type { EndpointAccess } from '../memberApi.ts';
 import type { MemberActions } from '../window/memberState.ts';
 import type { ApiKeys } from './apiKeys.ts';
 import type { LanEndpoint } from './lanEndpoint.ts';
+import type { RequestLog } from './requestLog.ts';
 
 export type EndpointMethod = 'endpoint' | 'changeEndpoint' | 'addApiKey' | 'revokeApiKey' | 'poolCertificate';
 
 export interface EndpointParts {
   keys: ApiKeys;
   lan: LanEndpoint;
+  requests: RequestLog;
   /** PEM; null in no pool. */
   caCertificate: () => string | null;
 }
@@ -33,7 +35,7 @@ export function endpointActions(parts: EndpointParts): Pick<MemberActions, Endpo
   };
 }
 
-/** Who may use the endpoint now. */
-export function endpointAccess({ keys, lan }: Pick<EndpointParts, 'keys' | 'lan'>): EndpointAccess {
-  return { ...lan.access, keys: keys.list() };
+/** Who may use the endpoint now, and who has. */
+export function endpointAccess({ keys, lan, requests }: Omit<EndpointParts, 'caCertificate'>): EndpointAccess {
+  return { ...lan.access, keys: keys.list(), recent: requests.recent };
 }

@@ -78,7 +78,7 @@ export class LanEndpoint {
     }
   }
 
-  get access(): Omit<EndpointAccess, 'keys'> {
+  get access(): Omit<EndpointAccess, 'keys' | 'recent'> {
     const { lan: wanted, port, origins } = this.#settings;
     const addresses =
       this.#server === null ? [] : this.#hosts().map((host) => `https://${bracketed(host)}:${this.#port}/v1`);
