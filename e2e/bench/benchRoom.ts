@@ -51,7 +51,7 @@ export async function startBenchRoom(options: {
   const homes = names.map((name) => join(home, name));
   await foundPool(join(home, 'pool'), [join(home, 'lead'), ...homes]);
   const shape = modelShape(await openModel(modelPath));
-  const sizes = servingSizes(shape, { slots, contextLength });
+  const sizes = servingSizes(shape, { slots, contextLength, chunk: request.chunk });
   const bounds = evenBounds(shape, stages);
   const members: ChildMember[] = [];
   for (const [index, name] of names.entries()) {

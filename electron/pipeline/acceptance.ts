@@ -7,13 +7,9 @@ const PRIOR = { accepted: 1.4, judged: 2 };
 export class Acceptance {
   #accepted = PRIOR.accepted;
   #judged = PRIOR.judged;
-  #allAccepted = 0;
-  #allDrafted = 0;
 
   /** A step came back with `accepted` of its `drafted` drafts; those behind the first rejected one were not judged. */
   observe(drafted: number, accepted: number): void {
-    this.#allDrafted += drafted;
-    this.#allAccepted += accepted;
     for (let draft = 0; draft < Math.min(drafted, accepted + 1); draft += 1) {
       this.#accepted = this.#accepted * DECAY + (draft < accepted ? 1 : 0);
       this.#judged = this.#judged * DECAY + 1;
@@ -23,10 +19,5 @@ export class Acceptance {
   /** Probability that a draft is accepted when those before it were. */
   get probability(): number {
     return this.#accepted / this.#judged;
-  }
-
-  /** Drafts since the beginning. */
-  get totals(): { drafted: number; accepted: number } {
-    return { drafted: this.#allDrafted, accepted: this.#allAccepted };
   }
 }
