@@ -3,12 +3,12 @@ import { type Admission, absence, gates, type OfferOf, type Rejection } from './
 import { buildsOf, fewLeaders, leadersOf } from './admit/lead.ts';
 import { linksOf } from './admit/links.ts';
 import { type Aim, type Attempt, anyPlan, type BuildChoice, bestLead } from './bestLead.ts';
-import { rangeCosts } from './costs/rangeCosts.ts';
+import { type RangeCosts, rangeCosts } from './costs/rangeCosts.ts';
 import { reachIn } from './costs/reach.ts';
 import type { Settings } from './costs/settings.ts';
 import { deviceClassOf, type Member } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
-import type { Cover } from './pack/cover.ts';
+import type { Covers } from './pack/covers.ts';
 import { leaderFloor } from './pack/leaderFloor.ts';
 import { replicaLimit } from './pack/mostAtOnce.ts';
 import { fewestBySize, fitsAlone, pack } from './pack/pack.ts';
@@ -45,9 +45,15 @@ export function activationBytesOf(model: Pick<ModelShape, 'hiddenSize'>, exact: 
 /**
  * Assigns the layers. The input must have been checked. Plain RAM comes last, then a leader without a GPU; of the builds and
  * leaders that are left to the planner those serve that need the fewest hops, of equal ones, where there are few enough to
- * try, those with the most tokens/s, and then the first in the order of `buildsOf` and `leadersOf`.
+ * try, those with the most tokens/s, and then the first in the order of `buildsOf` and `leadersOf`. To tell whether the model
+ * fits at all, 'any' assignment will do, which is found sooner.
  */
-export function assign(model: ModelShape, members: readonly Member[], settings: Settings): Assignment {
+export function assign(
+  model: ModelShape,
+  members: readonly Member[],
+  settings: Settings,
+  wanted: 'best' | 'any' = 'best',
+): Assignment {
   const costs = rangeCosts(model, settings);
   const shared = {
     costs,
@@ -56,17 +62,12 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
     activationBytes: activationBytesOf(model, settings.exact),
     slots: settings.slots,
     balances: !settings.weightsOnly,
+    patience: wanted === 'any' ? 1 : Number.POSITIVE_INFINITY,
     fixedOrder: settings.members,
-    covers: new Map<string, readonly Cover[]>(),
+    covers: new Map<string, Covers>(),
     splits: new Map<string, Stage[] | null>(),
   };
-  const offers = Array.from({ length: 4 }, () => new Map<Member, Candidate>());
-  const offerOf: OfferOf = (member, role) => {
-    const known = offers[Number(role.leads) + 2 * Number(role.plainRam)];
-    const offer = known?.get(member) ?? candidateOf(member, costs, settings, role);
-    known?.set(member, offer);
-    return offer;
-  };
+  const offerOf = offersOf(costs, settings);
   const builds = buildsOf(members, settings);
   // A machine without a GPU leads only where no other can.
   const leaderTurns = settings.coordinator === undefined ? [false, true] : [false];
@@ -101,11 +102,11 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
         };
       });
       const isLarge = choices.some((choice) => choice.isLarge);
-      const triesAll = settings.policy === 'hop-minimal' && shared.balances && !isLarge;
+      const triesAll = wanted === 'best' && settings.policy === 'hop-minimal' && shared.balances && !isLarge;
       const comparesReplicas = choices.every(({ holders }) => holders <= replicaLimit);
       const best = triesAll
         ? bestLead(choices, attempt, comparesReplicas)
-        : firstLead(choices, attempt, isLarge, settings);
+        : firstLead(choices, attempt, (fewest) => wanted === 'any' || isGoodEnough(fewest, isLarge, settings));
       if (best !== null) return best;
     }
   }
@@ -127,16 +128,15 @@ export function assign(model: ModelShape, members: readonly Member[], settings: 
 function firstLead(
   builds: readonly BuildChoice[],
   attempt: Attempt,
-  isLarge: boolean,
-  settings: Settings,
+  isEnough: (fewest: number) => boolean,
 ): Assignment | null {
   let best: Assignment | null = null;
   for (const { referenceCommit, leaders, fewest } of builds) {
-    if (best !== null && fewest >= stagesOf(best)) continue;
+    if (fewest >= stagesOf(best)) continue;
     for (const coordinator of leaders) {
       const result = attempt({ coordinator, referenceCommit }, anyPlan);
       if (stagesOf(result) < stagesOf(best)) best = result;
-      if (stagesOf(best) <= fewest || (best !== null && isGoodEnough(fewest, isLarge, settings))) break;
+      if (stagesOf(best) <= fewest || (best !== null && isEnough(fewest))) break;
     }
   }
   return best;
@@ -152,6 +152,24 @@ function isGoodEnough(bound: number, isLarge: boolean, { policy }: Settings): bo
 
 function stagesOf(assignment: Assignment | null): number {
   return assignment?.pipelines[0]?.length ?? Number.POSITIVE_INFINITY;
+}
+
+/** What members offer; each offer is worked out once. */
+function offersOf(costs: RangeCosts, settings: Settings): OfferOf {
+  const offers = Array.from({ length: 4 }, () => new Map<Member, Candidate>());
+  // Kinds are compared often, so they are told apart by short names.
+  const kinds = new Map<string, string>();
+  return (member, role) => {
+    const known = offers[Number(role.leads) + 2 * Number(role.plainRam)];
+    const found = known?.get(member);
+    if (found !== undefined) return found;
+    const offer = candidateOf(member, costs, settings, role);
+    const kind = kinds.get(offer.kind) ?? String(kinds.size);
+    kinds.set(offer.kind, kind);
+    const named = { ...offer, kind };
+    known?.set(member, named);
+    return named;
+  };
 }
 
 /** Whether plain RAM counts, in the order in which it is tried. */

@@ -1,7 +1,8 @@
 import type { Candidate } from '../admit/candidate.ts';
 import { tokenMs } from '../predict/tokenMs.ts';
-import type { Cover } from './cover.ts';
+import type { Covers } from './covers.ts';
 import { covers } from './fewestStages.ts';
+import { memberSets } from './memberSets.ts';
 import type { Packing } from './packing.ts';
 import { readingFloor } from './readingFloor.ts';
 import { ringOf, tokenIdBytes } from './ring.ts';
@@ -20,13 +21,22 @@ export function leaderFloor(
   const ring = ringOf(list, packing);
   const found = covers(list, packing, ring, count);
   const floorMs = readingFloor(list, packing, 1);
+  const { bits } = memberSets(list.length);
   /** Where every order is tried, what nobody leads is no slower than what anybody leads. */
-  const leastMs = (sets: readonly Cover[]) => {
-    if (count > allOrders) return least(sets.map(({ order }) => floorMs(order) + ring.leastLatencyMs(order)));
-    const stages = soonest(sets, list, packing, ring);
+  const leastMs = (sets: Covers['sets']) => {
+    if (count > allOrders) return soonestFloor(sets);
+    const stages = soonest({ ...found, sets }, list, packing, ring, { floorMs });
     return stages === null ? Number.POSITIVE_INFINITY : tokenMs(stages, packing);
   };
-  const unledMs = leastMs(found);
+  const soonestFloor = (sets: Covers['sets']) => {
+    let leastSoFar = Number.POSITIVE_INFINITY;
+    for (const set of sets) {
+      const ms = floorMs(set) + ring.leastLatencyMs(set);
+      if (ms < leastSoFar && found.orderOf(set) !== null) leastSoFar = ms;
+    }
+    return leastSoFar;
+  };
+  const unledMs = leastMs(found.sets);
   return (leader) => {
     if (leader === null) return unledMs;
     const others = list.filter(({ address }) => address !== leader);
@@ -34,7 +44,7 @@ export function leaderFloor(
     const outMs = least(others.map(({ address }) => packing.links.oneWayMs(address, leader, tokenIdBytes)));
     const own = count === 1 ? 0 : Math.min(inMs, outMs);
     const index = list.findIndex(({ address }) => address === leader);
-    const withLeader = found.filter(({ order }) => order.includes(index));
+    const withLeader = found.sets.filter((set) => (set & (bits[index] ?? 0)) !== 0);
     return Math.min(leastMs(withLeader) + own, unledMs + inMs + outMs);
   };
 }

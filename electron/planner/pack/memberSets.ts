@@ -21,3 +21,17 @@ export function sizeOf(set: number): number {
   const bytes = (nibbles + (nibbles >> 4)) & 0x0f0f;
   return (bytes + (bytes >> 8)) & 0x1f;
 }
+
+/** All sets of `count` of `size` members, 1 at least, those of early members first. */
+export function setsOf(count: number, size: number): number[] {
+  const sets: number[] = [];
+  const beyond = 1 << size;
+  // The next larger number with as many bits (Hacker's Delight, 2-1).
+  for (let set = (1 << count) - 1; set < beyond; ) {
+    sets.push(set);
+    const lowest = set & -set;
+    const carried = set + lowest;
+    set = carried | (((set ^ carried) >> 2) / lowest);
+  }
+  return sets.reverse();
+}

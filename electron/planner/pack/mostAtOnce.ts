@@ -1,6 +1,7 @@
 import { byMemory, type Candidate } from '../admit/candidate.ts';
 import { memberSets } from './memberSets.ts';
 import type { Packing, Stage } from './packing.ts';
+import { readingFloor } from './readingFloor.ts';
 import { ringOf } from './ring.ts';
 import { soonest } from './soonest.ts';
 import { type Team, teamsOf } from './teams.ts';
@@ -24,11 +25,12 @@ export function mostAtOnce(
   const ranked = [...candidates].sort(byMemory);
   const ring = ringOf(ranked, packing);
   const sizes = { least: first.length, most: Math.min(longest, ranked.length - first.length) };
-  const teams = teamsOf(ranked, packing, ring, sizes);
+  const floorMs = readingFloor(ranked, packing, 1);
+  const teams = teamsOf(ranked, packing, ring, floorMs, sizes);
   const { ofOne } = throughputOf([first], packing);
   const made = new Map<number, Stage[]>();
   const stagesOf = ({ set, order }: Team) => {
-    const stages = made.get(set) ?? soonest([{ order }], ranked, packing, ring) ?? [];
+    const stages = made.get(set) ?? soonest({ sets: [set], orderOf: () => order }, ranked, packing, ring, { floorMs }) ?? [];
     made.set(set, stages);
     return stages;
   };

@@ -39,12 +39,17 @@ export function pack(
     const { list, ring } = small ?? ofUse(ranked, packing, count) ?? {};
     if (list !== undefined && ring !== undefined) {
       const mostMs = count === limits.most ? limits.mostMs : undefined;
-      return soonest(covers(list, packing, ring, count), list, packing, ring, { mostMs });
+      return soonest(covers(list, packing, ring, count), list, packing, ring, {
+        mostMs,
+        patience: packing.patience,
+      });
     }
     if (count <= mostStagesOfShortlist) {
       const few = shortlist(ranked, packing, count);
       const among = ringOf(few, packing);
-      const stages = soonest(covers(few, packing, among, count), few, packing, among, { patience: splitsInLargeRooms });
+      const stages = soonest(covers(few, packing, among, count), few, packing, among, {
+        patience: Math.min(splitsInLargeRooms, packing.patience),
+      });
       if (stages !== null || among.open) return stages;
     }
     whole ??= ringOf(ranked, packing);

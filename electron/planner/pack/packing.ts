@@ -2,7 +2,7 @@ import type { Candidate } from '../admit/candidate.ts';
 import type { Links } from '../admit/links.ts';
 import type { RangeCosts } from '../costs/rangeCosts.ts';
 import type { ReachOf } from '../costs/reach.ts';
-import type { Cover } from './cover.ts';
+import type { Covers } from './covers.ts';
 import type { Throughput } from './throughput.ts';
 
 /** A member and the layers [start, end) that it holds. */
@@ -25,10 +25,12 @@ export interface Packing {
   slots: number;
   /** Whether tokens/s of many decide ties. The compact form knows no speeds: there the largest are filled first. */
   balances: boolean;
+  /** Splits that are compared for each pipeline at most: infinite for the best, 1 where any will do. */
+  patience: number;
   /** What teams of a kind serve, as far as it was worked out. */
   served: Map<string, Throughput>;
-  /** Sets that were found to hold the model where everyone may stand anywhere, by their memory. */
-  covers: Map<string, readonly Cover[]>;
+  /** Sets that hold the model, by their memory, and by who may follow whom where not everyone may. */
+  covers: Map<string, Covers>;
   /** Chains that were cut already, by their members. */
   splits: Map<string, Stage[] | null>;
   /** The only order in which stages may stand, null for any. */

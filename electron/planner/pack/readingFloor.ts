@@ -1,29 +1,33 @@
 import type { Candidate } from '../admit/candidate.ts';
+import { memberSets } from './memberSets.ts';
 import type { Packing } from './packing.ts';
 
+/** Tells for a set of `memberSets` how many milliseconds something takes at least. */
+export type Floor = (set: number) => number;
+
 /**
- * Tells for a set of members, by their index in the list, how many milliseconds they read the model for `sequences`
+ * Tells for a set of `memberSets` how many milliseconds they read the model for `sequences`
  * sequences at least: the fastest memory filled first, each member with no more than the most that one stage can hold there.
  */
 export function readingFloor(
   list: readonly Candidate[],
   { costs, reachOf }: Pick<Packing, 'costs' | 'reachOf'>,
   sequences: number,
-): (members: readonly number[]) => number {
+): Floor {
   const total = costs.read(0, costs.layerCount, sequences);
+  const { bits } = memberSets(list.length);
   const banks = list
     .flatMap(({ deviceBytes, capacity, speed, hostSpeed }, index) => {
       const most = sequences === 1 ? reachOf(capacity).mostRead : Number.POSITIVE_INFINITY;
+      const bit = bits[index] ?? 0;
       return [
-        { index, speed, bytes: Math.min(deviceBytes, most) },
-        { index, speed: hostSpeed, bytes: Math.min(capacity - deviceBytes, most) },
+        { bit, speed, bytes: Math.min(deviceBytes, most) },
+        { bit, speed: hostSpeed, bytes: Math.min(capacity - deviceBytes, most) },
       ];
     })
     .filter(({ bytes }) => bytes > 0)
     .sort((a, b) => b.speed - a.speed);
-  const isMember = new Uint8Array(list.length);
-  return (members) => {
-    for (const index of members) isMember[index] = 1;
+  return (set) => {
     let left = total;
     let ms = 0;
     let tier = 0;
@@ -31,14 +35,13 @@ export function readingFloor(
     for (let place = 0; place < banks.length && left > 0; place += 1) {
       const bank = banks[place];
       if (bank === undefined) break;
-      if (isMember[bank.index] === 1) tier += bank.bytes;
+      if ((set & bank.bit) !== 0) tier += bank.bytes;
       if (tier === 0 || banks[place + 1]?.speed === bank.speed) continue;
       const taken = Math.min(left, tier);
       ms += (taken / bank.speed) * 1000;
       left -= taken;
       tier = 0;
     }
-    for (const index of members) isMember[index] = 0;
     return ms;
   };
 }

@@ -1,4 +1,5 @@
 import type { Candidate } from '../admit/candidate.ts';
+import { sizeOf } from './memberSets.ts';
 import type { Packing } from './packing.ts';
 
 /** Bytes of the token ids that enter and leave a pipeline for one token. */
@@ -13,8 +14,10 @@ export interface Ring {
   mayFinish(last: number): boolean;
   /** Milliseconds that one token spends between the machines of a ring in this order. */
   latencyMs(order: readonly number[]): number;
-  /** Never more than the latency of any order of these members. */
-  leastLatencyMs(members: readonly number[]): number;
+  /** Never more than the latency of any order of a set of `memberSets`. */
+  leastLatencyMs(set: number): number;
+  /** Equal for rings of the same members with the same rules. */
+  shape(): string;
 }
 
 /** Reads the rules of coordinator -> first, each stage -> next, last -> coordinator. */
@@ -57,12 +60,14 @@ export function ringOf(candidates: readonly Candidate[], packing: Packing): Ring
       for (let i = 1; i < order.length; i += 1) total += hopMs[(order[i - 1] ?? 0) * size + (order[i] ?? 0)] ?? 0;
       return total;
     },
-    leastLatencyMs: (members) => {
-      const [only = 0, ...others] = members;
-      if (others.length === 0) return (entry[only] ?? 0) + (exit[only] ?? 0);
+    leastLatencyMs: (set) => {
+      const count = sizeOf(set);
+      const only = size - 1 - Math.log2(set);
+      if (count === 1) return (entry[only] ?? 0) + (exit[only] ?? 0);
       // A coordinator that holds a stage stands at one end, and saves the way to that end.
-      const ends = members.includes(leader) ? Math.min(leastEntry, leastExit) : leastEntry + leastExit;
-      return leastHop * others.length + ends;
+      const holds = leader >= 0 && (set & (1 << (size - 1 - leader))) !== 0;
+      return leastHop * (count - 1) + (holds ? Math.min(leastEntry, leastExit) : leastEntry + leastExit);
     },
+    shape: () => [...addresses, ...starts.map(Number), ...finishes.map(Number)].join(' '),
   };
 }

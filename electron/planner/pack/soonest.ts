@@ -1,9 +1,10 @@
 import { byMemory, byStrength, type Candidate } from '../admit/candidate.ts';
 import { microBatch, roundMs } from '../predict/roundMs.ts';
 import { stageMs } from '../predict/stageMs.ts';
-import type { Cover } from './cover.ts';
+import type { Covers } from './covers.ts';
+import { sizeOf } from './memberSets.ts';
 import type { Packing, Stage } from './packing.ts';
-import { readingFloor } from './readingFloor.ts';
+import { type Floor, readingFloor } from './readingFloor.ts';
 import { type Ring, ringOf } from './ring.ts';
 import { splitChain } from './splitChain.ts';
 
@@ -19,6 +20,8 @@ interface Bounds {
   patience?: number | undefined;
   /** Milliseconds for one token beyond which no plan is of use. */
   mostMs?: number | undefined;
+  /** `readingFloor` of the list for one sequence, where it is at hand. */
+  floorMs?: Floor | undefined;
 }
 
 /**
@@ -27,25 +30,31 @@ interface Bounds {
  * first, and as many of ties as `cellsForTies` allows.
  */
 export function soonest(
-  found: readonly Cover[],
+  found: Covers,
   list: readonly Candidate[],
   packing: Packing,
   ring: Ring,
-  { patience = Number.POSITIVE_INFINITY, mostMs = Number.POSITIVE_INFINITY }: Bounds = {},
+  {
+    patience = Number.POSITIVE_INFINITY,
+    mostMs = Number.POSITIVE_INFINITY,
+    floorMs = readingFloor(list, packing, 1),
+  }: Bounds = {},
 ): Stage[] | null {
-  const floorMs = readingFloor(list, packing, 1);
-  const weighed = found
-    .map(({ order }) => ({ order, computeMs: floorMs(order), latencyMs: ring.leastLatencyMs(order) }))
+  const weighed = found.sets
+    .map((set) => ({ set, computeMs: floorMs(set), latencyMs: ring.leastLatencyMs(set) }))
+    .filter(({ computeMs, latencyMs }) => !isSlower(computeMs + latencyMs, { ms: mostMs }))
     .sort((a, b) => a.computeMs + a.latencyMs - (b.computeMs + b.latencyMs));
   const parts = packing.costs.boundaries.length - 1;
-  const tiesLeft = cellsForTies / (parts * parts * (found[0]?.order.length ?? 1));
+  const tiesLeft = cellsForTies / (parts * parts * (found.sets[0] === undefined ? 1 : sizeOf(found.sets[0])));
   let splits = 0;
   let ties = 0;
   let best: Timed | null = null;
   const seen = new Set<string>();
-  for (const { order, computeMs, latencyMs } of weighed) {
-    if (isSlower(computeMs + latencyMs, best ?? { ms: mostMs })) break;
+  for (const { set, computeMs, latencyMs } of weighed) {
+    if (splits === patience || isSlower(computeMs + latencyMs, best ?? { ms: mostMs })) break;
     if (ties > tiesLeft && mayOnlyTie(computeMs + latencyMs, best)) break;
+    const order = found.orderOf(set);
+    if (order === null) continue;
     for (const timed of ordersOf(order, list, ring)) {
       const leastMs = computeMs + timed.latencyMs;
       if (isSlower(leastMs, best ?? { ms: mostMs }) || splits === patience) break;

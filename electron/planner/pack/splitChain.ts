@@ -34,13 +34,12 @@ export function splitChain(chain: readonly Candidate[], { costs, reachOf }: Pack
   const earliest = earliestStarts(reaches, parts);
   if (earliest[0] !== 0) return null;
   const width = parts + 1;
-  let now = tableOf(width);
-  let next = tableOf(width);
+  const { came, ...blank } = blankTables(width, count);
+  let { now, next } = blank;
   now.sum[0] = 0;
-  const came = new Int16Array(count * width);
 
   for (const [position, reach] of reaches.entries()) {
-    next.sum.fill(Number.POSITIVE_INFINITY);
+    next.sum.fill(Number.POSITIVE_INFINITY, 0, width);
     const most = parts - (count - 1 - position);
     const least = earliest[position + 1] ?? parts;
     for (let from = position; from < most; from += 1) {
@@ -85,12 +84,34 @@ interface Table {
   rank: Float64Array;
 }
 
-function tableOf(width: number): Table {
-  return {
-    sum: new Float64Array(width).fill(Number.POSITIVE_INFINITY),
+interface Tables {
+  now: Table;
+  next: Table;
+  /** The boundary from which a stage got to another, by position. */
+  came: Int16Array;
+}
+
+// A split runs to its end at once, so all of them share what they count on: small arrays cost more than small sums.
+let tables: Tables = tablesFor(0, 0);
+
+function blankTables(width: number, count: number): Tables {
+  const { now, came } = tables;
+  if (now.sum.length < width || came.length < count * width) {
+    tables = tablesFor(Math.max(width, now.sum.length), Math.max(count * width, came.length));
+  }
+  tables.now.sum.fill(Number.POSITIVE_INFINITY, 0, width);
+  tables.now.worst.fill(0, 0, width);
+  tables.now.rank.fill(0, 0, width);
+  return tables;
+}
+
+function tablesFor(width: number, cells: number): Tables {
+  const table = () => ({
+    sum: new Float64Array(width),
     worst: new Float64Array(width),
     rank: new Float64Array(width),
-  };
+  });
+  return { now: table(), next: table(), came: new Int16Array(cells) };
 }
 
 /** For each position the first boundary from which it and those behind it can hold the rest, and `parts` for the end. */

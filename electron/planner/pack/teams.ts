@@ -1,9 +1,8 @@
 import type { Candidate } from '../admit/candidate.ts';
 import { microBatch } from '../predict/roundMs.ts';
 import { covers } from './fewestStages.ts';
-import { memberSets } from './memberSets.ts';
 import type { Packing } from './packing.ts';
-import { readingFloor } from './readingFloor.ts';
+import { type Floor, readingFloor } from './readingFloor.ts';
 import type { Ring } from './ring.ts';
 
 /** Members that can serve as one pipeline, none of whom could be spared. */
@@ -21,14 +20,17 @@ export interface Team {
 /** Bounds that are missed by rounding must hide no team. */
 const optimism = 1 + 1e-9;
 
-/** All teams of `least` to `most` of at most `exactLimit` candidates, the smallest first, then those of early members. */
+/**
+ * All teams of `least` to `most` of at most `exactLimit` candidates, the smallest first, then those of early members. `oneMs` is
+ * the floor for one sequence.
+ */
 export function teamsOf(
   list: readonly Candidate[],
   packing: Packing,
   ring: Ring,
+  oneMs: Floor,
   { least, most }: { least: number; most: number },
 ): Team[] {
-  const { bits } = memberSets(list.length);
   const { links, coordinator } = packing;
   const kinds = list.map(({ address, kind }) =>
     links.unknown ? `${kind} ${address === coordinator}` : `${address} ${coordinator}`,
@@ -37,24 +39,26 @@ export function teamsOf(
   for (let size = least; size <= most; size += 1) {
     const smaller = [...teams];
     // A step cannot come round sooner than it reads the model and crosses the network.
-    const oneMs = readingFloor(list, packing, 1);
     const manyMs = readingFloor(list, packing, microBatch(packing.slots, size).sequences);
     const found = covers(list, packing, ring, size);
-    for (const { order } of found) {
-      const set = order.reduce((sum, index) => sum | (bits[index] ?? 0), 0);
-      if (smaller.some((team) => (team.set & set) === team.set)) continue;
+    let done = 0;
+    for (const set of found.sets) {
+      const couldSpare = smaller.some((team) => (team.set & set) === team.set);
+      const order = couldSpare ? null : found.orderOf(set);
+      if (couldSpare || order !== null) done += 1;
+      if (order === null) continue;
       const members = order.map((index) => kinds[index] ?? '');
-      const latencyMs = ring.leastLatencyMs(order);
+      const latencyMs = ring.leastLatencyMs(set);
       teams.push({
         set,
         order,
         kind: members.sort().join('|'),
-        mostOfOne: (1000 / (oneMs(order) + latencyMs)) * optimism,
-        mostOfMany: ((packing.slots * 1000) / (manyMs(order) + latencyMs)) * optimism,
+        mostOfOne: (1000 / (oneMs(set) + latencyMs)) * optimism,
+        mostOfMany: ((packing.slots * 1000) / (manyMs(set) + latencyMs)) * optimism,
       });
     }
-    // Where all of this size do, nobody is needed in a larger one.
-    if (found.length === choose(list.length, size)) break;
+    // Where every set of this size is a team or has one in it, nobody is needed in a larger one.
+    if (done === choose(list.length, size)) break;
   }
   return teams;
 }
