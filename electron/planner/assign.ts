@@ -9,7 +9,7 @@ import type { Settings } from './costs/settings.ts';
 import { deviceClassOf, type Member } from './member.ts';
 import type { ModelShape } from './modelShape.ts';
 import type { Covers } from './pack/covers.ts';
-import { leaderFloor } from './pack/leaderFloor.ts';
+import { type LeaderFloors, leaderFloors } from './pack/leaderFloors.ts';
 import { replicaLimit } from './pack/mostAtOnce.ts';
 import { fewestBySize, fitsAlone, pack } from './pack/pack.ts';
 import type { Packing, Stage } from './pack/packing.ts';
@@ -88,15 +88,17 @@ export function assign(
         const fewest = fewestStages(alike, shared, settings);
         const all = leadersOf(members, referenceCommit, shared.links, settings, plainLeader);
         const worth = worthTrying(alike, all, shared, fewest, (member) => offerOf(member, { leads: true, plainRam }));
-        let floorMs: ((leader: string | null) => number) | null = null;
+        let floors: LeaderFloors | null = null;
+        const floorsHere = () => {
+          floors ??= leaderFloors(worth?.holders ?? alike, shared, fewest);
+          return floors;
+        };
         return {
           referenceCommit,
           leaders: worth?.leaders ?? fewLeaders(all),
           fewest,
-          floorMs: (leader: string | null) => {
-            floorMs ??= leaderFloor(worth?.holders ?? alike, shared, fewest);
-            return floorMs(leader);
-          },
+          glanceMs: (leader: string | null) => floorsHere().glanceMs(leader),
+          floorMs: (leader: string | null) => floorsHere().floorMs(leader),
           holders: alike.length,
           isLarge: worth === null,
         };

@@ -10,7 +10,8 @@ export interface BuildChoice {
   leaders: readonly (string | null)[];
   /** Stages that are needed at least, whoever leads; infinite where the memory is too small. */
   fewest: number;
-  /** Milliseconds that a token takes at least on so few stages under a leader. */
+  /** Milliseconds that a token takes at least on so few stages under a leader: at a glance, and looked at closely. */
+  glanceMs: (leader: string | null) => number;
   floorMs: (leader: string | null) => number;
 }
 
@@ -44,9 +45,10 @@ export function bestLead(
 ): Assignment | null {
   let first: Throughput | null = null;
   const tied: { lead: Lead; begun: Stage[]; reached: Throughput; place: number }[] = [];
-  for (const { lead, fewest, floorMs, place } of promisingFirst(builds)) {
-    const hope = { stages: fewest, ofOne: 1000 / floorMs, ofMany: Number.POSITIVE_INFINITY };
-    if (first !== null && isSooner(first, hope)) continue;
+  for (const { lead, fewest, glanceMs, floorMs, place } of promisingFirst(builds)) {
+    const isHopeless = (ms: number) =>
+      first !== null && isSooner(first, { stages: fewest, ofOne: 1000 / ms, ofMany: Number.POSITIVE_INFINITY });
+    if (first !== null && (isHopeless(glanceMs) || isHopeless(floorMs(lead.coordinator)))) continue;
     const { pipelines, packing } = attempt(lead, { pipelines: 1, first, ofMany: 0 });
     const [begun] = pipelines;
     if (begun === undefined) continue;
@@ -72,13 +74,14 @@ export function bestLead(
 function promisingFirst(builds: readonly BuildChoice[]) {
   return builds
     .filter(({ fewest }) => Number.isFinite(fewest))
-    .flatMap(({ referenceCommit, leaders, fewest, floorMs }) =>
+    .flatMap(({ referenceCommit, leaders, fewest, glanceMs, floorMs }) =>
       leaders.map((coordinator) => ({
         lead: { coordinator, referenceCommit },
         fewest,
-        floorMs: leaders.length * builds.length === 1 ? 0 : floorMs(coordinator),
+        glanceMs: leaders.length * builds.length === 1 ? 0 : glanceMs(coordinator),
+        floorMs,
       })),
     )
     .map((choice, place) => ({ ...choice, place }))
-    .sort((a, b) => a.fewest - b.fewest || a.floorMs - b.floorMs || a.place - b.place);
+    .sort((a, b) => a.fewest - b.fewest || a.glanceMs - b.glanceMs || a.place - b.place);
 }

@@ -60,12 +60,8 @@ export function shortfall(
   assignment: Assignment,
 ): Shortfall {
   const fits: Fits = (change) =>
-    assign(
-      change.model ?? model,
-      change.members ?? members,
-      { ...settings, maxReplicas: 1, ...change.settings },
-      'any',
-    ).pipelines.length > 0;
+    assign(change.model ?? model, change.members ?? members, { ...settings, maxReplicas: 1, ...change.settings }, 'any')
+      .pipelines.length > 0;
   const help: Help[] = [];
   if (settings.force !== null && fits({ settings: { force: null } })) help.push({ kind: 'ForceNothing' });
   if (settings.plainRam === 'never' && fits({ settings: { plainRam: 'last-resort' } })) help.push({ kind: 'PlainRam' });

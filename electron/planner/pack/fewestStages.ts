@@ -1,14 +1,23 @@
 import type { Candidate } from '../admit/candidate.ts';
 import type { Covers } from './covers.ts';
 import { linkedCovers } from './linkedCovers.ts';
-import { memberSets, setsOf, sizeOf } from './memberSets.ts';
+import { exactLimit, memberSets, setsOf, sizeOf } from './memberSets.ts';
 import type { Packing } from './packing.ts';
 import type { Ring } from './ring.ts';
+
+/** Members of whom every set is searched though not everyone may follow everyone, and stages for which it is in larger rooms. */
+const exactWithGaps = { members: 10, stages: 6 };
+
+/** Whether all sets of `count` of so many members can be searched while someone waits. */
+export function canTryAll({ open }: Pick<Ring, 'open'>, members: number, count: number): boolean {
+  const hasTime = open || members <= exactWithGaps.members || count <= exactWithGaps.stages;
+  return members <= exactLimit && hasTime;
+}
 
 const nothing: Covers = { sets: [], orderOf: () => null };
 
 /**
- * All sets of exactly `count` of at most `exactLimit` candidates that hold the model, each with at least one part of it.
+ * All sets of exactly `count` of candidates that hold the model, where `canTryAll`, each with at least one part of it.
  * Exact: nothing is left out that could do.
  */
 export function covers(list: readonly Candidate[], packing: Packing, ring: Ring, count: number): Covers {
@@ -18,9 +27,7 @@ export function covers(list: readonly Candidate[], packing: Packing, ring: Ring,
   const known = packing.covers.get(key);
   if (known !== undefined) return known;
   const sets = largeEnough(list, packing, count);
-  const found = ring.open
-    ? openCovers(sets, list, packing, count)
-    : linkedCovers(sets, list, packing, ring, count);
+  const found = ring.open ? openCovers(sets, list, packing, count) : linkedCovers(sets, list, packing, ring, count);
   packing.covers.set(key, found);
   return found;
 }

@@ -30,7 +30,8 @@ export function mostAtOnce(
   const { ofOne } = throughputOf([first], packing);
   const made = new Map<number, Stage[]>();
   const stagesOf = ({ set, order }: Team) => {
-    const stages = made.get(set) ?? soonest({ sets: [set], orderOf: () => order }, ranked, packing, ring, { floorMs }) ?? [];
+    const stages =
+      made.get(set) ?? soonest({ sets: [set], orderOf: () => order }, ranked, packing, ring, { floorMs }) ?? [];
     made.set(set, stages);
     return stages;
   };

@@ -1,6 +1,6 @@
 import { byMemory, byStrength, type Candidate } from '../admit/candidate.ts';
 import { deepChain } from './deepChain.ts';
-import { covers } from './fewestStages.ts';
+import { canTryAll, covers } from './fewestStages.ts';
 import { exactLimit } from './memberSets.ts';
 import type { Packing, Stage } from './packing.ts';
 import { type Ring, ringOf } from './ring.ts';
@@ -19,7 +19,7 @@ const mostStagesOfShortlist = 9;
  * hold the model. Exact for up to `exactLimit` candidates that may be of use: where everyone reaches everyone equally well,
  * whoever is surpassed by as many others as there are stages is of none. A larger room is first narrowed down to its
  * largest and fastest members, which costs no hop where everyone reaches everyone; ten stages and more are laid by
- * `deepChain`. A small room need not be searched for a pipeline of `limits.most` stages that takes more than `mostMs` for a
+ * `deepChain`, and so is what goes beyond `canTryAll` where not everyone reaches everyone. A small room need not be searched for a pipeline of `limits.most` stages that takes more than `mostMs` for a
  * token.
  */
 export function pack(
@@ -37,7 +37,7 @@ export function pack(
   let whole: Ring | null = null;
   return firstOf(least, most, (count) => {
     const { list, ring } = small ?? ofUse(ranked, packing, count) ?? {};
-    if (list !== undefined && ring !== undefined) {
+    if (list !== undefined && ring !== undefined && canTryAll(ring, list.length, count)) {
       const mostMs = count === limits.most ? limits.mostMs : undefined;
       return soonest(covers(list, packing, ring, count), list, packing, ring, {
         mostMs,
