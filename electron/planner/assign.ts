@@ -14,6 +14,7 @@ import { replicaLimit } from './pack/mostAtOnce.ts';
 import { fewestBySize, fitsAlone, pack } from './pack/pack.ts';
 import type { Packing, Stage } from './pack/packing.ts';
 import { replicate } from './pack/replicate.ts';
+import type { Ways } from './pack/ring.ts';
 import type { Throughput } from './pack/throughput.ts';
 import { proportionalStages, spread } from './share/spread.ts';
 import { worthTrying } from './worthTrying.ts';
@@ -65,6 +66,7 @@ export function assign(
     patience: wanted === 'any' ? 1 : Number.POSITIVE_INFINITY,
     fixedOrder: settings.members,
     covers: new Map<string, Covers>(),
+    ways: new Map<string, Ways>(),
     splits: new Map<string, Stage[] | null>(),
   };
   const offerOf = offersOf(costs, settings);

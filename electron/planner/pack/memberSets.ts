@@ -10,8 +10,16 @@ export interface MemberSets {
   bits: readonly number[];
 }
 
+const bySize: readonly MemberSets[] = Array.from({ length: exactLimit + 1 }, (_, size) => ({
+  all: (1 << size) - 1,
+  bits: Array.from({ length: size }, (__, index) => 1 << (size - 1 - index)),
+}));
+
+/** The sets of so many members, at most `exactLimit`. */
 export function memberSets(size: number): MemberSets {
-  return { all: (1 << size) - 1, bits: Array.from({ length: size }, (_, index) => 1 << (size - 1 - index)) };
+  const sets = bySize[size];
+  if (sets === undefined) throw new RangeError(`sets of ${size} members are not searched`);
+  return sets;
 }
 
 /** Number of members in a set of at most 16. */

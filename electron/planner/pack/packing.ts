@@ -3,6 +3,7 @@ import type { Links } from '../admit/links.ts';
 import type { RangeCosts } from '../costs/rangeCosts.ts';
 import type { ReachOf } from '../costs/reach.ts';
 import type { Covers } from './covers.ts';
+import type { Ways } from './ring.ts';
 import type { Throughput } from './throughput.ts';
 
 /** A member and the layers [start, end) that it holds. */
@@ -31,6 +32,8 @@ export interface Packing {
   served: Map<string, Throughput>;
   /** Sets that hold the model, by their memory, and by who may follow whom where not everyone may. */
   covers: Map<string, Covers>;
+  /** The ways between members, by their addresses. */
+  ways: Map<string, Ways>;
   /** Chains that were cut already, by their members. */
   splits: Map<string, Stage[] | null>;
   /** The only order in which stages may stand, null for any. */

@@ -22,26 +22,13 @@ export interface Ring {
 
 /** Reads the rules of coordinator -> first, each stage -> next, last -> coordinator. */
 export function ringOf(candidates: readonly Candidate[], packing: Packing): Ring {
-  const { links, coordinator, activationBytes, fixedOrder } = packing;
+  const { links, coordinator } = packing;
   const addresses = candidates.map(({ address }) => address);
   const size = addresses.length;
-  const places = fixedOrder === null ? null : addresses.map((address) => fixedOrder.indexOf(address));
-  const inOrder = (before: number, after: number) => places === null || (places[before] ?? 0) < (places[after] ?? 0);
-  const mayFollow = new Uint8Array(size * size);
-  let open = true;
-  const hopMs = new Float64Array(size * size);
-  let leastHop = Number.POSITIVE_INFINITY;
-  addresses.forEach((from, i) => {
-    addresses.forEach((to, j) => {
-      if (i === j) return;
-      const follows = inOrder(i, j) && links.usable(from, to);
-      mayFollow[i * size + j] = Number(follows);
-      open &&= follows;
-      const ms = links.oneWayMs(from, to, activationBytes);
-      hopMs[i * size + j] = ms;
-      leastHop = Math.min(leastHop, ms);
-    });
-  });
+  const key = addresses.join(' ');
+  const known = packing.ways.get(key) ?? waysBetween(addresses, packing);
+  packing.ways.set(key, known);
+  const { mayFollow, hopMs, leastHop, open } = known;
   const entry = addresses.map((to) => (coordinator === null ? 0 : links.oneWayMs(coordinator, to, tokenIdBytes)));
   const exit = addresses.map((from) => (coordinator === null ? 0 : links.oneWayMs(from, coordinator, tokenIdBytes)));
   const starts = addresses.map((to) => coordinator === null || links.usable(coordinator, to));
@@ -70,4 +57,39 @@ export function ringOf(candidates: readonly Candidate[], packing: Packing): Ring
     },
     shape: () => [...addresses, ...starts.map(Number), ...finishes.map(Number)].join(' '),
   };
+}
+
+/** What holds between members whoever leads, by their index. */
+export interface Ways {
+  /** Whether everyone may follow everyone. */
+  open: boolean;
+  /** 1 where the second of a pair may follow the first. */
+  mayFollow: Uint8Array;
+  hopMs: Float64Array;
+  leastHop: number;
+}
+
+function waysBetween(
+  addresses: readonly string[],
+  { links, activationBytes, fixedOrder }: Pick<Packing, 'links' | 'activationBytes' | 'fixedOrder'>,
+): Ways {
+  const size = addresses.length;
+  const places = fixedOrder === null ? null : addresses.map((address) => fixedOrder.indexOf(address));
+  const inOrder = (before: number, after: number) => places === null || (places[before] ?? 0) < (places[after] ?? 0);
+  const mayFollow = new Uint8Array(size * size);
+  let open = true;
+  const hopMs = new Float64Array(size * size);
+  let leastHop = Number.POSITIVE_INFINITY;
+  addresses.forEach((from, i) => {
+    addresses.forEach((to, j) => {
+      if (i === j) return;
+      const follows = inOrder(i, j) && links.usable(from, to);
+      mayFollow[i * size + j] = Number(follows);
+      open &&= follows;
+      const ms = links.oneWayMs(from, to, activationBytes);
+      hopMs[i * size + j] = ms;
+      leastHop = Math.min(leastHop, ms);
+    });
+  });
+  return { open, mayFollow, hopMs, leastHop };
 }

@@ -183,7 +183,10 @@ function ordersOf(members: readonly number[], list: readonly Candidate[], ring: 
     const [left, right] = [list[a], list[b]];
     return left === undefined || right === undefined ? 0 : byStrength(left, right);
   });
-  const orders = strongest.length <= allOrders ? permutations(strongest) : [strongest, members];
+  const orders = permutationsOf[strongest.length]?.map((places) => places.map((place) => strongest[place] ?? 0)) ?? [
+    strongest,
+    members,
+  ];
   return orders
     .filter((order) => isRing(order, ring))
     .map((order) => ({ order, latencyMs: ring.latencyMs(order) }))
@@ -197,6 +200,11 @@ function isRing(order: readonly number[], ring: Ring): boolean {
     return begins && (place < order.length - 1 || ring.mayFinish(member));
   });
 }
+
+/** All orders of the first numbers, for up to `allOrders` of them. */
+const permutationsOf: readonly number[][][] = Array.from({ length: allOrders + 1 }, (_, count) =>
+  permutations([...Array(count).keys()]),
+);
 
 function permutations(items: readonly number[]): number[][] {
   if (items.length <= 1) return [[...items]];
