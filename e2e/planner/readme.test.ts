@@ -14,6 +14,9 @@ const folder = mkdtempSync(join(tmpdir(), 'roomful-readme-'));
 for (const name of ['package.json', 'scripts']) symlinkSync(join(root, name), join(folder, name));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** The examples build first where a source has changed. */
+const timeout = 300_000;
+
 /** What the shell example of the README that holds `part` prints. */
 async function example(part: string, env: Record<string, string> = {}): Promise<string> {
   const block = readme
@@ -25,13 +28,13 @@ async function example(part: string, env: Record<string, string> = {}): Promise<
   return stdout;
 }
 
-test('the example of `roomful plan` runs as it is written', async () => {
+test('the example of `roomful plan` runs as it is written', { timeout }, async () => {
   const table = await example('npm run -s roomful -- plan');
   expect(table).toMatch(/^ClusterRequired, 1 hop\n/);
   expect(table).toMatch(/\na1 +0-39\nb2 +40-79\n/);
 });
 
-test('the example of the JSON-RPC call runs as it is written', async () => {
+test('the example of the JSON-RPC call runs as it is written', { timeout }, async () => {
   const gateway = await listen({ models: servedModels() });
   try {
     const answer = await example('clusterPlan', { GATEWAY: `http://127.0.0.1:${gateway.port}`, KEY: LOCAL_TOKEN });
