@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { deviceClassOf } from './member.ts';
 import { plan } from './plan.ts';
 import { roomFor } from './testing/bruteForce.ts';
-import { randomScene, shuffled } from './testing/randomRoom.ts';
+import { randomLinks, randomMembers, randomModel, randomScene, shuffled } from './testing/randomRoom.ts';
 
 const runs = { numRuns: 1500 };
 
@@ -110,6 +110,46 @@ describe.each(rooms)('every plan of a $size room', ({ scene: anyScene }) => {
           ...(given.options.excluded === undefined ? {} : { excluded }),
         };
         expect(plan(members, given.model, options)).toEqual(plan(given.members, given.model, given.options));
+      }),
+      runs,
+    );
+  });
+
+  test('is the same whatever characters addresses are made of', () => {
+    const named = (name: (index: number) => string) => (address: string) => name(Number(address.slice(1)));
+    const scene = fc
+      .tuple(randomMembers({ least: 2, most: 6 }), randomModel())
+      .map(([members, model]) => ({ members: members.map((member, at) => ({ ...member, address: `m${at}` })), model }))
+      .chain(({ members, model }) =>
+        fc.record({
+          members: fc.constant(members),
+          model: fc.constant(model),
+          links: randomLinks(members),
+        }),
+      );
+    fc.assert(
+      fc.property(scene, ({ members, model, links }) => {
+        const stagesWhere = (nameOf: (address: string) => string) =>
+          plan(
+            members.map((member) => ({ ...member, address: nameOf(member.address) })),
+            model,
+            {
+              contextLength: 1,
+              batch: 1,
+              engineHostBytes: 0,
+              links: links.map((link) => ({ ...link, from: nameOf(link.from), to: nameOf(link.to) })),
+            },
+          ).pipelines.map(({ stages }) => stages.map(({ address, endLayer }) => [address, endLayer]));
+        // Joined by any one separator, some lists of these names read alike.
+        const odd = named((index) =>
+          Array(index + 1)
+            .fill('a')
+            .join(' '),
+        );
+        const expected = stagesWhere((address) => address).map((stages) =>
+          stages.map(([address = '', end]) => [odd(String(address)), end]),
+        );
+        expect(stagesWhere(odd)).toEqual(expected);
       }),
       runs,
     );

@@ -105,6 +105,11 @@ export function byStrength(a: Candidate, b: Candidate): number {
   return b.speed - a.speed || byMemory(a, b);
 }
 
+/** The addresses as one text that no others have, whatever characters are in them. */
+export function nameOfAll(addresses: readonly string[]): string {
+  return addresses.map((address) => `${address.length}:${address}`).join(' ');
+}
+
 /** Compares by code units, so that no locale decides. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;

@@ -1,4 +1,4 @@
-import type { Candidate } from '../admit/candidate.ts';
+import { type Candidate, nameOfAll } from '../admit/candidate.ts';
 import { sizeOf } from './memberSets.ts';
 import type { Packing } from './packing.ts';
 
@@ -25,7 +25,7 @@ export function ringOf(candidates: readonly Candidate[], packing: Packing): Ring
   const { links, coordinator } = packing;
   const addresses = candidates.map(({ address }) => address);
   const size = addresses.length;
-  const key = addresses.join(' ');
+  const key = nameOfAll(addresses);
   const known = packing.ways.get(key) ?? waysBetween(addresses, packing);
   packing.ways.set(key, known);
   const { mayFollow, hopMs, leastHop, open } = known;
@@ -55,7 +55,7 @@ export function ringOf(candidates: readonly Candidate[], packing: Packing): Ring
       const holds = leader >= 0 && (set & (1 << (size - 1 - leader))) !== 0;
       return leastHop * (count - 1) + (holds ? Math.min(leastEntry, leastExit) : leastEntry + leastExit);
     },
-    shape: () => [...addresses, ...starts.map(Number), ...finishes.map(Number)].join(' '),
+    shape: () => [key, ...starts.map(Number), ...finishes.map(Number)].join(' '),
   };
 }
 

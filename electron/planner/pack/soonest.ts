@@ -1,4 +1,4 @@
-import { byMemory, byStrength, type Candidate } from '../admit/candidate.ts';
+import { byMemory, byStrength, type Candidate, nameOfAll } from '../admit/candidate.ts';
 import { microBatch, roundMs } from '../predict/roundMs.ts';
 import { stageMs } from '../predict/stageMs.ts';
 import type { Covers } from './covers.ts';
@@ -149,7 +149,7 @@ function totalMs(stages: readonly Stage[], { costs }: Packing, latencyMs: number
  * that the slowest stage is quickest, and then the largest get the most. Null where the chain has no room.
  */
 function splitByStrength(chain: readonly Candidate[], packing: Packing): Stage[] | null {
-  const key = chain.map(({ address, kind }) => `${address} ${kind}`).join('|');
+  const key = `${nameOfAll(chain.map(({ address }) => address))} ${chain.map(({ kind }) => kind).join(' ')}`;
   const known = packing.splits.get(key);
   if (known !== undefined) return known;
   const stages = newSplit(chain, packing);

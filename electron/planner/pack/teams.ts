@@ -1,4 +1,4 @@
-import type { Candidate } from '../admit/candidate.ts';
+import { type Candidate, nameOfAll } from '../admit/candidate.ts';
 import { microBatch } from '../predict/roundMs.ts';
 import { covers } from './fewestStages.ts';
 import type { Packing } from './packing.ts';
@@ -33,7 +33,7 @@ export function teamsOf(
 ): Team[] {
   const { links, coordinator } = packing;
   const kinds = list.map(({ address, kind }) =>
-    links.unknown ? `${kind} ${address === coordinator}` : `${address} ${coordinator}`,
+    links.unknown ? `${kind} ${address === coordinator}` : nameOfAll([address, coordinator ?? '']),
   );
   const teams: Team[] = [];
   for (let size = least; size <= most; size += 1) {
