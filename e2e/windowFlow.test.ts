@@ -1,12 +1,13 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from '@playwright/test';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callMember } from '../electron/cli/callMember.ts';
+import { generateModel } from './models/generateModel.ts';
 import { complaintsOf, hasChromium, launchChromium } from './testing/chromium.ts';
 import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
 import { processTree } from './testing/processTree.ts';
@@ -61,13 +62,15 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
   const show = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).first().click();
   const shoot = (page: Page, view: string) => page.screenshot({ path: `${SCREENSHOTS}/flow-${view}.png` });
 
-  /** Drops a file on the window as a file manager does. */
-  async function drop(page: Page, path: string): Promise<void> {
+  /** Drops files on the window as a file manager does. */
+  async function drop(page: Page, files: readonly { path: string; name: string }[]): Promise<void> {
+    const parts = files.map(({ path, name }) => ({ name, text: readFileSync(path).toString('base64') }));
     const transfer = await page.evaluateHandle(
       `(() => {
-        const bytes = Uint8Array.from(atob('${readFileSync(path).toString('base64')}'), (c) => c.charCodeAt(0));
         const data = new DataTransfer();
-        data.items.add(new File([bytes], 'roomful-demo.gguf'));
+        for (const { name, text } of ${JSON.stringify(parts)}) {
+          data.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], name));
+        }
         return data;
       })()`,
     );
@@ -110,7 +113,32 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
     await page.getByRole('button', { name: 'Make admin', exact: true }).last().click();
     await page.getByRole('region', { name: 'A second admin' }).waitFor({ state: 'detached' });
 
-    await drop(page, demoModelPath);
+    // A split set, its files in any order, is one import.
+    const shape = { layers: 2, width: 32, heads: 2, kvHeads: 1, feedForward: 32, vocabulary: 300, tied: true } as const;
+    const set = join(desk.home, 'dropped', 'set.gguf');
+    mkdirSync(dirname(set));
+    const shards = await generateModel(set, { architecture: 'llama', ...shape, seed: 1, shards: 3 });
+    await drop(
+      page,
+      [2, 0, 1].map((n) => shards[n] ?? '').map((path) => ({ path, name: basename(path) })),
+    );
+    await page.getByRole('listitem', { name: /^set/ }).getByRole('button', { name: 'Plan' }).waitFor();
+    const added = page.getByRole('region', { name: 'Files being added' });
+    await added.getByRole('heading', { name: 'Added' }).waitFor();
+    expect(await added.locator('.progress-row').allInnerTexts()).toEqual(
+      [3, 1, 2].map((n) => expect.stringMatching(new RegExp(`^set-0000${n}-of-00003\\.gguf\\s+there$`))),
+    );
+    await added.getByRole('button', { name: 'Close' }).click();
+
+    await show(page, 'Settings');
+    await page.getByLabel('Speed between members').selectOption({ label: '50.0 MB/s' });
+    await page.getByLabel('Disk for parts of models').selectOption({ label: '20.0 GB' });
+    await page.getByLabel('Beside an answer').selectOption({ label: '25 %' });
+    await expect
+      .poll(() => callMember(desk.home, 'limits', {}))
+      .toEqual({ diskBytes: 20e9, bytesPerSecond: 50e6, loadedShare: 0.25 });
+
+    await drop(page, [{ path: demoModelPath, name: 'roomful-demo.gguf' }]);
     const row = page.getByRole('listitem', { name: /roomful-demo/ });
     await row.getByRole('button', { name: 'Plan' }).click();
     await page.getByText('Predicted:').waitFor();

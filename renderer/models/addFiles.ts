@@ -13,12 +13,17 @@ export interface AddedFile {
 
 /**
  * Takes one file in. The app knows where it lies and imports it there; a browser does not tell, so it is copied into the
- * folder of models first. Rejects with one plain line.
+ * folder of models first. Of a split set only the file that completes it is imported. Rejects with one plain line.
  */
-export async function addFile(file: File, onCopied: (bytes: number) => void, signal: AbortSignal): Promise<void> {
+export async function addFile(
+  file: File,
+  completes: boolean,
+  onCopied: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const path = window.roomful?.pathOf(file) ?? (await upload(file, onCopied, signal));
   if (path === '') throw new Error(`${file.name} lies on no disk of this machine.`);
-  await callMember('importModel', { path });
+  if (completes) await callMember('importModel', { path });
 }
 
 /** With XMLHttpRequest, for fetch does not tell how far an upload is. */

@@ -1,6 +1,7 @@
 import { create } from 'zustand';
 import { lineOf } from '../controls/lineOf.ts';
 import { type AddedFile, addFile } from './addFiles.ts';
+import { completesSet } from './completesSet.ts';
 
 interface DropStore {
   /** Of the last drop; gone when it is cleared. */
@@ -19,7 +20,7 @@ export async function takeFiles(files: readonly File[]): Promise<void> {
   useDrop.setState({
     files: files.map(({ name, size }) => ({ name, bytes: 0, totalBytes: size, state: 'waiting', problem: null })),
   });
-  // A set is complete with its last file, so an earlier one may lack others still.
+  const names = files.map(({ name }) => name);
   for (const [index, file] of files.entries()) {
     if (mine.signal.aborted) {
       patch(index, { state: 'stopped' });
@@ -27,7 +28,7 @@ export async function takeFiles(files: readonly File[]): Promise<void> {
     }
     patch(index, { state: 'copying' });
     try {
-      await addFile(file, (bytes) => patch(index, { bytes }), mine.signal);
+      await addFile(file, completesSet(names, index), (bytes) => patch(index, { bytes }), mine.signal);
       patch(index, { state: 'done', bytes: file.size });
     } catch (cause) {
       patch(index, mine.signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: lineOf(cause) });

@@ -7,6 +7,7 @@ import { callMember, useMember } from '../member/memberStore.ts';
 import { Page } from '../shell/Page.tsx';
 import { chooseTheme, type Theme, themes, useTheme } from '../shell/theme.ts';
 import { DesktopSection } from './DesktopSection.tsx';
+import { LimitsSection } from './LimitsSection.tsx';
 import { Setting } from './Setting.tsx';
 import './Settings.css';
 
@@ -20,7 +21,7 @@ export function SettingsPage() {
   const pool = useMember((store) => store.pool);
   const [asked, setAsked] = useState<Asked | null>(null);
   const [said, setSaid] = useState<{ problem: boolean; text: string } | null>(null);
-  const onDesktopProblem = useCallback((text: string) => setSaid({ problem: true, text }), []);
+  const onSectionProblem = useCallback((text: string) => setSaid({ problem: true, text }), []);
   const own = pool?.members.find(({ self }) => self);
   const paused = own?.paused.includes('owner') ?? false;
   const perform = (work: Promise<unknown>) => {
@@ -83,7 +84,8 @@ export function SettingsPage() {
           </button>
         </Setting>
       </section>
-      {window.roomful !== undefined && <DesktopSection onProblem={onDesktopProblem} />}
+      <LimitsSection onProblem={onSectionProblem} />
+      {window.roomful !== undefined && <DesktopSection onProblem={onSectionProblem} />}
       {own?.admin && pool?.status.pool !== null && (
         <section className="card settings" aria-label="The pool's key">
           <h2>The pool's key</h2>
