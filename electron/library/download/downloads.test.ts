@@ -138,10 +138,34 @@ describe('a download', () => {
     expect(library.state().models).toEqual([]);
     await end();
     await start();
-    expect(downloads.list()).toMatchObject([{ state: 'stopped', reference: REFERENCE, totalBytes: bytes.byteLength }]);
     hub.hold = null;
     hub.sentBytes = 0;
+    // It was stopped by somebody, so nobody but them begins it again.
+    expect(downloads.list()).toMatchObject([{ state: 'stopped', reference: REFERENCE, totalBytes: bytes.byteLength }]);
     expect(await fetched()).toMatchObject({ state: 'done' });
+    expect(hub.sentBytes).toBeLessThan(bytes.byteLength - 5e6);
+    const [path = ''] = library.state().models[0]?.files ?? [];
+    expect((await readFile(path)).equals(bytes)).toBe(true);
+  });
+
+  it('goes on by itself after a restart of the member', async () => {
+    let release = (): void => {};
+    await fetched(REFERENCE, ({ bytes: arrived }) => {
+      if (arrived > 17e6) hub.hold ??= new Promise((resolve) => (release = () => resolve()));
+      return arrived > 17e6;
+    });
+    await expect.poll(() => partBytes(), { timeout: 30_000 }).toBeGreaterThan(bytes.byteLength);
+    await end();
+    release();
+    hub.hold = null;
+    hub.sentBytes = 0;
+    // As after the start of a machine whose network is not there yet.
+    hub.away = 3;
+    await start();
+    expect(downloads.list()).toMatchObject([{ state: 'resolving', reference: REFERENCE }]);
+    await expect.poll(() => downloads.list().every(isOver), { timeout: 30_000 }).toBe(true);
+    expect(downloads.list()).toMatchObject([{ state: 'done', reference: REFERENCE }]);
+    expect(hub.away).toBe(0);
     expect(hub.sentBytes).toBeLessThan(bytes.byteLength - 5e6);
     const [path = ''] = library.state().models[0]?.files ?? [];
     expect((await readFile(path)).equals(bytes)).toBe(true);

@@ -46,11 +46,13 @@ export class Downloads {
     this.#options = options;
   }
 
-  /** Knows what an earlier run has left; nothing begins by itself. */
+  /** What an earlier run was in the middle of goes on; what was stopped or has failed is only known. */
   static async open(options: DownloadsOptions): Promise<Downloads> {
     const downloads = new Downloads(options);
-    for (const { reference, bytes, totalBytes } of await IncomingFolder.leftIn(options.home)) {
-      downloads.#ended.set(reference, { ...downloads.#view(reference), state: 'stopped', bytes, totalBytes });
+    for (const { reference, bytes, totalBytes, rests } of await IncomingFolder.leftIn(options.home)) {
+      const left: LibraryDownload = { ...downloads.#view(reference), state: 'stopped', bytes, totalBytes };
+      if (rests) downloads.#ended.set(reference, left);
+      else downloads.#start(parseModelReference(reference), { ...left, state: 'resolving' });
     }
     return downloads;
   }
@@ -67,12 +69,9 @@ export class Downloads {
     const running = this.#running.get(reference);
     if (running !== undefined) return running.view;
     this.#ended.delete(reference);
-    const stop = new AbortController();
-    const download: Running = { view: this.#view(reference), stop, settled: Promise.resolve() };
-    this.#running.set(reference, download);
-    download.settled = this.#run(parsed, download);
+    const view = this.#start(parsed, this.#view(reference));
     this.#options.onChange();
-    return download.view;
+    return view;
   }
 
   /** Stops a download; what has arrived is kept unless `discard`, which also clears one that has stopped or failed. */
@@ -88,10 +87,10 @@ export class Downloads {
     this.#options.onChange();
   }
 
-  /** Stops what runs; it can go on in the next run. */
+  /** Stops what runs; it goes on in the next run. */
   async close(): Promise<void> {
     const running = [...this.#running.values()];
-    for (const { stop } of running) stop.abort(stopped);
+    for (const { stop } of running) stop.abort(closed);
     await Promise.all(running.map(({ settled }) => settled));
   }
 
@@ -99,6 +98,13 @@ export class Downloads {
     this.#count += 1;
     const nothing = { totalBytes: null, bytes: 0, bytesPerSecond: 0, secondsLeft: null, problem: null, model: null };
     return { id: String(this.#count), reference, state: 'resolving', ...nothing };
+  }
+
+  #start(parsed: ModelReference, view: LibraryDownload): LibraryDownload {
+    const download: Running = { view, stop: new AbortController(), settled: Promise.resolve() };
+    this.#running.set(view.reference, download);
+    download.settled = this.#run(parsed, download);
+    return view;
   }
 
   async #run(parsed: ModelReference, download: Running): Promise<void> {
@@ -110,7 +116,8 @@ export class Downloads {
     try {
       show({ ...(await this.#fetch(parsed, reference, download.stop.signal, show)), secondsLeft: null });
     } catch (cause) {
-      const isStopped = cause === stopped;
+      const isStopped = cause === stopped || cause === closed;
+      if (cause !== closed) await new IncomingFolder(this.#options.home, reference).rest().catch(() => {});
       const problem = isStopped ? null : cause instanceof Error ? cause.message : String(cause);
       show({ state: isStopped ? 'stopped' : 'failed', problem, bytesPerSecond: 0, secondsLeft: null });
     }
@@ -168,6 +175,7 @@ export class Downloads {
 }
 
 const stopped = new LibraryError('Stopped', 'The download was stopped.');
+const closed = new LibraryError('Stopped', 'The member has ended.');
 
 async function freeBytesOf(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);

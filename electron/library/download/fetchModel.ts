@@ -45,6 +45,8 @@ export interface FetchedModel {
 
 /** Tries without a byte of progress, before it gives up. */
 const MOST_TRIES = 5;
+/** The same where nobody answers for what has begun already, as after a start before the network is there. */
+const MOST_TRIES_AWAY = 8;
 /** Of one core, for hashing what has arrived. */
 const CHECK_SHARE = 0.8;
 
@@ -73,9 +75,21 @@ async function transfer(
   { folder, hub, token, signal, patience, freeBytes, onProgress }: FetchOptions,
 ): Promise<{ files: RemoteFile[]; paths: string[] }> {
   let most = 0;
+  const isLeft = (await folder.bytesOnDisk()) > 0;
+  const pause = (tries: number): Promise<void> =>
+    sleep(patience.pauseMs * 2 ** (tries - 1), undefined, { signal }).catch(() => signal.throwIfAborted());
   for (let tries = 1; ; tries++) {
     onProgress({ phase: 'resolving', bytes: most, totalBytes: null });
-    const files = await resolveFiles(reference, { hub, token, signal });
+    let files: RemoteFile[];
+    try {
+      files = await resolveFiles(reference, { hub, token, signal });
+    } catch (cause) {
+      signal.throwIfAborted();
+      const isAway = cause instanceof LibraryError && cause.code === 'Unreachable';
+      if (!isAway || (most === 0 && !isLeft) || tries >= MOST_TRIES_AWAY) throw cause;
+      await pause(tries);
+      continue;
+    }
     await folder.prepare(files);
     await folder.checkSpace(files, await freeBytes(folder.path));
     const totalBytes = sum(files.map(({ bytes }) => bytes));
@@ -92,7 +106,7 @@ async function transfer(
       const mayHeal = cause instanceof LibraryError && cause.code !== 'NoSpace';
       if (most > before) tries = 1;
       if (!mayHeal || tries >= MOST_TRIES) throw told(cause, folder.reference);
-      await sleep(patience.pauseMs * 2 ** (tries - 1), undefined, { signal }).catch(() => signal.throwIfAborted());
+      await pause(tries);
     }
   }
 }

@@ -13,10 +13,21 @@ const noteSchema = z.strictObject({
   files: z
     .array(z.strictObject({ name: z.string(), bytes: z.number().nullable(), tag: z.string().nullable() }))
     .nullable(),
+  /** Whether it goes on only when somebody asks: it was stopped, or has failed. */
+  rests: z.boolean().default(false),
 });
 const NOTE = 'download.json';
 /** Stays free for everyone else. */
 const SPARE_BYTES = 256e6;
+
+/** A download that an earlier run has not finished. */
+export interface LeftDownload {
+  reference: string;
+  totalBytes: number | null;
+  bytes: number;
+  /** Whether it goes on only when somebody asks. */
+  rests: boolean;
+}
 
 /** Where the files of one download lie until they are whole: `library/incoming/KEY` of the data folder. */
 export class IncomingFolder {
@@ -29,15 +40,16 @@ export class IncomingFolder {
   }
 
   /** The downloads that earlier runs have left unfinished. */
-  static async leftIn(home: string): Promise<{ reference: string; totalBytes: number | null; bytes: number }[]> {
+  static async leftIn(home: string): Promise<LeftDownload[]> {
     const root = join(home, 'library', 'incoming');
-    const left = [];
+    const left: LeftDownload[] = [];
     for (const key of await readdir(root).catch(() => [])) {
       const note = await readNote(join(root, key));
       if (note === null || keyOf(note.reference) !== key) continue;
       const folder = new IncomingFolder(home, note.reference);
       const sizes = note.files?.map(({ bytes }) => bytes) ?? [null];
-      left.push({ reference: note.reference, totalBytes: sum(sizes), bytes: await folder.bytesOnDisk() });
+      const { reference, rests } = note;
+      left.push({ reference, rests, totalBytes: sum(sizes), bytes: await folder.bytesOnDisk() });
     }
     return left;
   }
@@ -49,6 +61,12 @@ export class IncomingFolder {
     if (before?.files && JSON.stringify(before.files) !== JSON.stringify(known)) await this.discard();
     await mkdir(this.path, { recursive: true, mode: 0o700 });
     await writePrivateFile(join(this.path, NOTE), JSON.stringify({ reference: this.reference, files: known }));
+  }
+
+  /** Notes, where anything is there, that it goes on only when somebody asks. */
+  async rest(): Promise<void> {
+    const note = await readNote(this.path);
+    if (note !== null) await writePrivateFile(join(this.path, NOTE), JSON.stringify({ ...note, rests: true }));
   }
 
   /** Throws LibraryError('NoSpace') where the rest of the files has no room on a disk with so many bytes free. */

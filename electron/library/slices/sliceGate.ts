@@ -8,25 +8,38 @@ export interface SliceGateOptions {
   isLoaded(): boolean;
   /** ms. */
   clock?: () => number;
+  /** Waits so many ms of that clock; rejects with the signal. */
+  rest?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 /** Beside a computing stage: half a millisecond of a quick network, so that activations do not wait for long. */
 const LOADED_BLOCK_BYTES = 64 * 1024;
 
+/** Under a limit a block takes this long, so that no receiver, however many there are, hears nothing for long. */
+const LIMITED_SECONDS = 0.1;
+const LEAST_BLOCK_BYTES = 1024;
+
 /** Lets chunks out as slicePace says: as they come, or one by one with rests between them while a stage computes here. */
 export class SliceGate implements SendGate {
   readonly #options: SliceGateOptions;
   readonly #clock: () => number;
+  readonly #rest: (ms: number, signal: AbortSignal) => Promise<unknown>;
   #state: PaceState = freshPace;
   #alone: Promise<void> = Promise.resolve();
 
   constructor(options: SliceGateOptions) {
     this.#options = options;
     this.#clock = options.clock ?? (() => performance.now());
+    this.#rest = options.rest ?? ((ms, signal) => sleep(ms, undefined, { signal }));
   }
 
   get mostBytes(): number {
-    return this.#options.isLoaded() ? LOADED_BLOCK_BYTES : Number.POSITIVE_INFINITY;
+    const { bytesPerSecond } = this.#options.settings();
+    const limited =
+      bytesPerSecond === null
+        ? Number.POSITIVE_INFINITY
+        : Math.max(LEAST_BLOCK_BYTES, bytesPerSecond * LIMITED_SECONDS);
+    return Math.floor(Math.min(limited, this.#options.isLoaded() ? LOADED_BLOCK_BYTES : limited));
   }
 
   async begin(bytes: number, signal: AbortSignal): Promise<() => void> {
@@ -58,6 +71,6 @@ export class SliceGate implements SendGate {
     const now = this.#clock();
     const { state, startAt } = reserveChunk(this.#state, { now, bytes, loaded }, this.#options.settings());
     this.#state = state;
-    if (startAt > now) await sleep(startAt - now, undefined, { signal }).catch(() => signal.throwIfAborted());
+    if (startAt > now) await this.#rest(startAt - now, signal).catch(() => signal.throwIfAborted());
   }
 }

@@ -66,6 +66,9 @@ export class FakeHub {
     return `http://localhost:${(this.#cdn.address() as AddressInfo).port}/`;
   }
 
+  /** How many of the next requests to the hub are answered by nobody. */
+  away = 0;
+
   /** `user/repository/file` of the hub. */
   add(path: string, file: HubFile): void {
     this.files.set(path, file);
@@ -84,6 +87,10 @@ export class FakeHub {
   }
 
   #answerHub(request: IncomingMessage, response: ServerResponse): void {
+    if (this.away > 0) {
+      this.away -= 1;
+      return void request.destroy();
+    }
     this.#note('hub', request);
     const path = decodeURIComponent(new URL(request.url ?? '/', this.url).pathname).slice(1);
     const manifest = /^v2\/([^/]+\/[^/]+)\/manifests\/(.+)$/.exec(path);
