@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { MeasuredWay } from '../../electron/pool/profile/measuredWay.ts';
 import type { Profile } from '../../electron/pool/profile/profile.ts';
-import { parseProfile, profileMessage } from '../../electron/pool/profile/profileMessage.ts';
+import { parseProfile, parseWays, profileMessage } from '../../electron/pool/profile/profileMessage.ts';
 import { clientOptions } from '../../electron/wire/channelOptions.ts';
 import { type ProbeReply, ProfilesClient } from '../../electron/wire/generated/roomful/v1/profile.ts';
 import { PeerCalls } from '../../electron/wire/peerCalls.ts';
@@ -18,12 +19,14 @@ let asking: TestMember;
 let server: WireServer;
 let profiles: ProfileServer;
 let profile: Profile;
+let ways: MeasuredWay[];
 let listeners: Set<() => void>;
 
 beforeEach(async () => {
   pool = await TestPool.create();
   [asked, asking] = await Promise.all([pool.member(), pool.member()]);
   listeners = new Set();
+  ways = [{ member: 'cyd', rttMs: 0.4, bytesPerSecond: 1e8 }];
   profile = {
     backend: 'Cuda',
     deviceClass: 'gpu',
@@ -47,7 +50,7 @@ beforeEach(async () => {
     paused: [],
   };
   profiles = new ProfileServer({
-    current: () => profileMessage(profile),
+    current: () => profileMessage(profile, ways),
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -72,6 +75,7 @@ test('a profile is told at once, after every change, and no more to one who has 
   const watching = watchProfile(peer());
   const next = async () => {
     const { value } = await watching.next();
+    if (value) expect(parseWays(value)).toEqual(ways);
     return value && parseProfile(value);
   };
   expect(await next()).toEqual(profile);
@@ -102,8 +106,10 @@ test('giving up ends a watch, another member is told apart', async () => {
 });
 
 test('a profile that cannot be read is a WireError that names the field', () => {
-  expect(() => parseProfile({ ...profileMessage(profile), backend: 'Abacus' })).toThrow(/backend/);
-  expect(() => parseProfile({ ...profileMessage(profile), memoryBytes: 0 })).toThrow(WireError);
+  expect(() => parseProfile({ ...profileMessage(profile, ways), backend: 'Abacus' })).toThrow(/backend/);
+  expect(() => parseProfile({ ...profileMessage(profile, ways), memoryBytes: 0 })).toThrow(WireError);
+  const message = profileMessage(profile, [{ member: 'cyd', rttMs: -1, bytesPerSecond: 1 }]);
+  expect(() => parseWays(message)).toThrow(/0\.rttMs/);
 });
 
 test('the way to a member is measured, and a longer one is longer', async () => {

@@ -29,10 +29,13 @@ export function poolRoom({ pool, changes, ownProfile, ownAddress }: PoolRoomOpti
         address: ownAddress(),
         facts: factsOf(ownProfile()),
         link: null,
+        ways: [],
       };
       if (session === null) return [own];
       const others = pool.members().flatMap(({ id, name, self, state, address, link }): RoomMember[] => {
-        return self ? [] : [{ id, name, self, state, address, facts: factsOf(session.profileOf(id)), link }];
+        if (self) return [];
+        const facts = factsOf(session.profileOf(id));
+        return [{ id, name, self, state, address, facts, link, ways: session.waysOf(id) }];
       });
       return [own, ...others];
     },

@@ -137,6 +137,7 @@ async function askMember(
       facts: known?.facts ?? told,
       stale: known?.state === 'suspect',
       link: known?.link ?? null,
+      ways: known?.ways ?? [],
     };
   } finally {
     client.close();

@@ -52,6 +52,7 @@ describe('a plan by what is known', () => {
     facts: { backend: 'Cuda', memoryBytes: Math.ceil(whole * 1.01) },
     stale: false,
     link: null,
+    ways: [],
     takenBytes: 0,
     stageExtraBytes: 0,
     mostBytes: null,

@@ -28,6 +28,7 @@ function member(name: string, memoryBytes: number, changes: Partial<Candidate> =
     facts,
     stale: false,
     link,
+    ways: [],
     takenBytes: 0,
     stageExtraBytes: 0,
     mostBytes: null,
@@ -86,4 +87,24 @@ test('as many pipelines as were asked for, each of members of its own', () => {
   const many = placePipelines(room, model, { ...options, replicas: 5 });
   expect(many.pipelines).toHaveLength(3);
   expect(many.explain.join('\n')).toMatch(/5 pipelines asked for; the members suffice for 3/);
+});
+
+test('what others have measured of each other counts: a slow way between two of them is gone round', () => {
+  const slow = { rttMs: 80, bytesPerSecond: 1e6 };
+  const quick = { rttMs: 1, bytesPerSecond: 100e6 };
+  const room = (bobToCyd: typeof slow, bobToDan: typeof slow) => [
+    member('ada', 1 * MB),
+    member('bob', 300 * MB),
+    member('cyd', 300 * MB, { ways: [{ member: 'bob', ...bobToCyd }] }),
+    member('dan', 300 * MB, {
+      ways: [
+        { member: 'bob', ...bobToDan },
+        { member: 'cyd', ...slow },
+      ],
+    }),
+  ];
+  const names = (candidates: Candidate[]) =>
+    holders(candidates).map((stages) => stages.map((stage) => stage.slice(0, 3)).sort());
+  expect(names(room(slow, quick))).toEqual([['bob', 'dan']]);
+  expect(names(room(quick, slow))).toEqual([['bob', 'cyd']]);
 });

@@ -2,9 +2,12 @@ import type { ModelShape } from '../planner/modelShape.ts';
 import { plan } from '../planner/plan.ts';
 import type { Force, KvType, Link } from '../planner/planOptions.ts';
 import type { PipelinePrediction } from '../planner/predict/predict.ts';
+import type { MeasuredWay } from '../pool/profile/measuredWay.ts';
 import { PipelineError } from './pipelineError.ts';
 import type { PlannedPace, PlannedPlace } from './pipelineReport.ts';
 import type { MemberFacts } from './servingRoom.ts';
+
+type MeasuredPace = Pick<MeasuredWay, 'rttMs' | 'bytesPerSecond'>;
 
 /** A member that answered, and what it offers. */
 export interface Candidate {
@@ -16,7 +19,9 @@ export interface Candidate {
   /** Not heard of lately. */
   stale: boolean;
   /** The way there from the member that leads. */
-  link: { rttMs: number; bytesPerSecond: number } | null;
+  link: MeasuredPace | null;
+  /** The ways to it from others, as it has measured them. */
+  ways: readonly MeasuredWay[];
   /** Bytes that other pipelines have there. */
   takenBytes: number;
   /** What stages of this model have taken there beside the estimate. */
@@ -77,7 +82,7 @@ export function placePipelines(
     coordinator: leader,
     referenceCommit: build,
     maxReplicas: replicas,
-    links: leader === null ? [] : linksOf(candidates, leader),
+    links: linksOf(candidates, coordinator),
     ...(replicas > 1 && { replicas }),
     ...(ordered && { members: candidates.map(({ address }) => address) }),
   });
@@ -118,13 +123,21 @@ function atMost(facts: MemberFacts, mostBytes: number | null): MemberFacts {
   return mostBytes === null ? facts : { ...facts, memoryBytes: Math.max(1, Math.min(facts.memoryBytes, mostBytes)) };
 }
 
-/** What the leader has measured; the way back is taken to be as long. */
-function linksOf(candidates: readonly Candidate[], leader: string): Link[] {
-  return candidates.flatMap(({ address, link }) => {
-    if (link === null || address === leader) return [];
-    return [
-      { from: leader, to: address, ...link },
-      { from: address, to: leader, rttMs: link.rttMs },
-    ];
-  });
+/** Every way that one of its ends has measured; where only the other end has, it is taken to be the same both ways. */
+function linksOf(candidates: readonly Candidate[], coordinator: string): Link[] {
+  const addresses = new Map(candidates.map(({ id, address }) => [id, address]));
+  const measured = candidates.flatMap(({ id, link, ways }) => [
+    ...(link === null || id === coordinator ? [] : [{ by: coordinator, of: id, ...link }]),
+    ...ways.map(({ member, ...way }) => ({ by: id, of: member, ...way })),
+  ]);
+  const links = new Map<string, Link>();
+  const add = (from: string, to: string, { rttMs, bytesPerSecond }: MeasuredPace): void => {
+    const [source, target] = [addresses.get(from), addresses.get(to)];
+    if (source === undefined || target === undefined || from === to) return;
+    links.set(`${from} ${to}`, { from: source, to: target, rttMs, bytesPerSecond });
+  };
+  for (const { by, of, ...way } of measured) add(by, of, way);
+  // Throughput is measured towards whoever measures, which counts for more.
+  for (const { by, of, ...way } of measured) add(of, by, way);
+  return [...links.values()];
 }

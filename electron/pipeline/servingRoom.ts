@@ -1,4 +1,5 @@
 import type { Member } from '../planner/member.ts';
+import type { MeasuredWay } from '../pool/profile/measuredWay.ts';
 
 /** What the planner takes from a member's profile. */
 export type MemberFacts = Omit<Member, 'address' | 'name' | 'build' | 'reachability' | 'stale'>;
@@ -15,6 +16,8 @@ export interface RoomMember {
   facts: MemberFacts | null;
   /** The way to it; null of this member, and before it is measured. */
   link: { rttMs: number; bytesPerSecond: number } | null;
+  /** The ways to it from others than this one, as it has measured them. */
+  ways: readonly MeasuredWay[];
 }
 
 /** Who is there, as serving sees it. */

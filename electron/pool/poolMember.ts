@@ -39,6 +39,7 @@ export class PoolMember {
   readonly #options: PoolMemberOptions;
   readonly #readCards = cardReader();
   #cards: NetworkCards;
+  readonly #waysListeners = new Set<() => void>();
   #profiles: ProfileServer | null = null;
   #controlPort = 0;
   #session: PoolSession | null = null;
@@ -53,8 +54,15 @@ export class PoolMember {
     const { profile } = options;
     if (profile === null) return;
     this.#profiles = new ProfileServer({
-      current: () => profileMessage(profile.current),
-      onChange: (listener) => profile.onChange(listener),
+      current: () => profileMessage(profile.current, this.#session?.ways() ?? []),
+      onChange: (listener) => {
+        const forget = profile.onChange(listener);
+        this.#waysListeners.add(listener);
+        return () => {
+          forget();
+          this.#waysListeners.delete(listener);
+        };
+      },
     });
     profile.onChange((current) => {
       this.#session?.setCard(cardOf(current));
@@ -296,6 +304,9 @@ export class PoolMember {
             return this.#cards;
           },
           onChange: () => this.#options.onChange(),
+          onWays: () => {
+            for (const tell of [...this.#waysListeners]) tell();
+          },
           onProblem,
         });
       }

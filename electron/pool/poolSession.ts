@@ -11,9 +11,10 @@ import { Membership } from './membership.ts';
 import type { MembershipView } from './membershipView.ts';
 import { PeerRoutes } from './peerRoutes.ts';
 import type { MemberCard } from './presenceRecord.ts';
+import type { MeasuredWay } from './profile/measuredWay.ts';
 import { type MeasuredLink, PeerLinks } from './profile/peerLinks.ts';
 import type { Profile } from './profile/profile.ts';
-import { parseProfile } from './profile/profileMessage.ts';
+import { parseProfile, parseWays } from './profile/profileMessage.ts';
 import { formatAddress, parseAddress } from './socketAddress.ts';
 import type { PoolTrust } from './trust/poolTrust.ts';
 import type { ReachablePeer } from './trust/trustPeers.ts';
@@ -31,6 +32,8 @@ export interface PoolSessionOptions {
   card: Pick<MemberCard, 'build' | 'wireVersion' | 'shareBytes' | 'pinned' | 'abstains'>;
   readCards: () => Promise<NetworkCards>;
   onChange: () => void;
+  /** Told after every change of `ways`. */
+  onWays: () => void;
   onProblem: (cause: unknown) => void;
 }
 
@@ -47,6 +50,8 @@ export class PoolSession {
   readonly #membership: Membership;
   readonly #links: PeerLinks;
   readonly #profiles = new Map<string, Profile>();
+  /** What each of the others has measured. */
+  readonly #ways = new Map<string, readonly MeasuredWay[]>();
   /** Ends the watch on the profile of each member that is watched. */
   readonly #watches = new Map<string, AbortController>();
   /** Of each member the start that was met, see MemberPresence; 0 for one that was met before it was heard of. */
@@ -84,7 +89,10 @@ export class PoolSession {
       probe: async (member, signal) =>
         probePeer({ member, address: await this.#routes.reach(member), tls: trust.tls }, signal),
       clock: systemClock,
-      onChange: () => options.onChange(),
+      onChange: () => {
+        options.onWays();
+        options.onChange();
+      },
       // Membership says who is lost; a probe is made again.
       onProblem: () => {},
     });
@@ -144,6 +152,16 @@ export class PoolSession {
   /** What a member said of its machine last; null before it has. */
   profileOf(member: string): Profile | null {
     return this.#profiles.get(member) ?? null;
+  }
+
+  /** The ways to this member that it has measured. */
+  ways(): MeasuredWay[] {
+    return [...this.#links.links()].map(([member, { rttMs, bytesPerSecond }]) => ({ member, rttMs, bytesPerSecond }));
+  }
+
+  /** The ways to another member that it has measured, as it said last. */
+  waysOf(member: string): readonly MeasuredWay[] {
+    return this.#ways.get(member) ?? [];
   }
 
   /** How far away a member is; null before that is measured. */
@@ -300,6 +318,7 @@ export class PoolSession {
     try {
       for await (const message of watchProfile({ member, address, tls: trust.tls }, watch.signal)) {
         this.#profiles.set(member, parseProfile(message));
+        this.#ways.set(member, parseWays(message));
         onChange();
       }
     } catch (cause) {
@@ -317,6 +336,7 @@ export class PoolSession {
     this.#routes.forget(member);
     this.#watches.get(member)?.abort();
     this.#profiles.delete(member);
+    this.#ways.delete(member);
     this.#met.delete(member);
   }
 
