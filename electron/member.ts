@@ -13,6 +13,7 @@ import { startGround } from './member/startGround.ts';
 import { startLibraryApi } from './member/startLibraryApi.ts';
 import { startMachine } from './member/startMachine.ts';
 import { startServing } from './member/startServing.ts';
+import { KeptServes } from './pipeline/keptServes.ts';
 import { MemoryTruthFile } from './pipeline/memoryTruthFile.ts';
 import type { ModelServing } from './pipeline/modelServing.ts';
 
@@ -54,7 +55,8 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     const models = await openModels(ground, pooled, () => control?.stages.isComputing ?? false);
     control = await startControlPlane(ground, machine, pooled, models);
     const memory = await MemoryTruthFile.open(join(home, 'memory.json'));
-    const serving = startServing(ground, machine, pooled, { control, models, memory });
+    const kept = await KeptServes.open(join(home, 'serves.json'));
+    const serving = startServing(ground, machine, pooled, { control, models, memory, kept });
     const library = await startLibraryApi(ground, {
       models,
       room: () => plannerMembers(pooled, machine),
@@ -71,6 +73,7 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     });
     closers.add(async () => sleep.close());
     await pool.begin(control.port);
+    serving.bringBack.begin();
     await noteGateway(home, gateway.origin);
     closers.add(() => forgetGateway(home));
     const { id, name } = pool.trust.self;

@@ -62,6 +62,11 @@ describeOnLan('a member of another build', () => {
     await eventually(async () => {
       for (const { reject: why } of (await ada.status()).members) expect(why).toBeNull();
     });
+    // What it served by itself is the pool's now.
+    await eventually(async () => {
+      expect((await ada.status()).pipelines).toMatchObject([{ modelId: model, state: 'serving' }]);
+    });
+    await bob.run('stop', model);
     expect((await onOld()).pipelines).toEqual([['old']]);
   });
 });

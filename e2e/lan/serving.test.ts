@@ -9,6 +9,7 @@ import { eventually } from '../testing/eventually.ts';
 import { describeOnLan } from './describeOnLan.ts';
 import { Lan } from './lan.ts';
 import { LanMember } from './testing/lanMember.ts';
+import { lanProgram } from './testing/lanProgram.ts';
 import { OpenaiUser } from './testing/openaiUser.ts';
 
 const NAMES = ['ada', 'bob', 'cyd'];
@@ -28,6 +29,7 @@ const pipelinesSchema = z.array(
     placement: z.array(z.object({ member: z.string() })),
   }),
 );
+const waysSchema = z.array(z.object({ member: z.string(), rttMs: z.number(), bytesPerSecond: z.number() }));
 const [known] = demoCorpus();
 const question = known?.questions[0] ?? '';
 
@@ -94,6 +96,18 @@ describeOnLan('serving in a pool', () => {
       expect(seen).toEqual(by.map(() => models));
     });
 
+  test('each tells the others how far it is from everybody, so that the leader can plan with it', async () => {
+    const { members: known } = await lead.status();
+    for (const { id, address } of known) {
+      const others = known.flatMap((each) => (each.id === id ? [] : [each.id])).sort();
+      await eventually(async () => {
+        const asking = [lanProgram('waysOf'), third.home, id, address ?? ''];
+        const ways = waysSchema.parse(JSON.parse(await third.machine.run(process.execPath, asking)));
+        expect(ways.map(({ member }) => member).sort()).toEqual(others);
+      });
+    }
+  });
+
   test('a member serves what lies on its disk, the leader plans it, and every gateway answers', async () => {
     const list = `${other.name},${lead.name}`;
     const served = await serve(third, demoModelPath, '--force', 'cluster', '--members', list, '--alias', 'helper');
@@ -154,6 +168,35 @@ describeOnLan('serving in a pool', () => {
     leaving.leave();
     expect((await waiting.ended()).finish).toBe('length');
     await other.run('stop', model);
+  });
+
+  test('what one member has asked for any other one takes back, in the middle of its transfer', async () => {
+    // So slow that it is still under way when it is stopped.
+    await third.run('limits', '--bandwidth', '100KB');
+    for (const [members, seed] of [
+      [[lead.name], 2],
+      [[other.name], 3],
+      [[other.name, lead.name], 4],
+    ] as const) {
+      const path = await talkativeModel(folder, `model-${seed}`, seed);
+      const model = `random-llama-${seed}-f32`;
+      const force = members.length === 1 ? 'single' : 'cluster';
+      const asking = serve(third, path, '--members', members.join(','), '--force', force).then(
+        () => 'served',
+        (cause: Error) => cause.message,
+      );
+      const ofModel = async (by: LanMember) => {
+        return (await pipelines(by)).filter(({ modelId, state }) => modelId === model && state !== 'stopped');
+      };
+      for (const by of [lead, other]) {
+        await eventually(async () => expect(await ofModel(by)).toMatchObject([{ state: 'fetching' }]));
+      }
+      await (seed === 3 ? lead : other).run('stop', model);
+      expect(await asking).toMatch(/stopped/);
+      for (const by of [lead, other, third]) await eventually(async () => expect(await ofModel(by)).toEqual([]));
+    }
+    await third.run('limits', '--bandwidth', 'none');
+    await listed(members, [DRAFT, DEMO]);
   });
 
   test('requests go to the pipeline with the fewest of them', async () => {

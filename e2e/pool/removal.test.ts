@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { modelShape } from '../../electron/gguf/modelShape.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
+import { KeptServes } from '../../electron/pipeline/keptServes.ts';
 import { MemoryTruthFile } from '../../electron/pipeline/memoryTruthFile.ts';
 import { ModelServing } from '../../electron/pipeline/modelServing.ts';
 import { servingSizes } from '../../electron/pipeline/servingSizes.ts';
@@ -97,6 +98,7 @@ beforeEach(async () => {
     engine,
     files,
     draftHost: { engine, stageFiles: files, threads: 1, gpuLayers: 0, onProblem: () => {} },
+    kept: await KeptServes.open(join(room.folder, 'serves.json')),
     memory: await MemoryTruthFile.open(join(room.folder, 'memory.json')),
     folder: join(room.folder, 'serving'),
     build: BUILD,

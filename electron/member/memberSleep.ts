@@ -1,3 +1,4 @@
+import { gathered } from '../pipeline/gathered.ts';
 import type { PoolPipeline } from '../pipeline/modelRouter.ts';
 import type { ModelServing } from '../pipeline/modelServing.ts';
 import { isLive } from '../pipeline/pipelineReport.ts';
@@ -50,7 +51,7 @@ export class MemberSleep {
       this.#rested = merged([...this.#rested, ...restedOf(shared)]);
       await Promise.all(
         [...new Set(shared.map(({ report }) => report.modelId))].map((id) =>
-          models.stop(id, DRAIN_MS).catch(onProblem),
+          models.stop(id, DRAIN_MS, { forget: false }).catch(onProblem),
         ),
       );
       await pool.sleep().catch(onProblem);
@@ -83,8 +84,13 @@ export class MemberSleep {
   }
 
   async #bringBack(rested: Rested, signal: AbortSignal): Promise<void> {
-    const { models } = this.#options;
-    const areHere = await this.#gathering(rested.members, signal);
+    const { models, pool, changes, patienceMs = PATIENCE_MS } = this.#options;
+    const room = {
+      members: () => pool.members(),
+      leader: () => pool.coordinator(),
+      onChange: (listener: () => void) => changes.on(listener),
+    };
+    const areHere = await gathered(room, rested.members, { patienceMs, signal });
     signal.throwIfAborted();
     // Somebody may have served it meanwhile.
     const serves = models.pipelines().some(({ report }) => report.modelId === rested.modelId && isLive(report));
@@ -96,29 +102,6 @@ export class MemberSleep {
       // One that another sleep takes back is brought back after that one.
       if (!signal.aborted) this.#rested = this.#rested.filter(({ modelId }) => modelId !== rested.modelId);
     }
-  }
-
-  /** Resolves with true when somebody leads and all of them are there, with false when it has taken too long. */
-  #gathering(members: readonly string[], signal: AbortSignal): Promise<boolean> {
-    const { pool, changes, patienceMs = PATIENCE_MS } = this.#options;
-    const areHere = (): boolean => {
-      const alive = new Set(pool.members().flatMap(({ id, self, state }) => (self || state === 'alive' ? [id] : [])));
-      return pool.coordinator() !== null && members.every((id) => alive.has(id));
-    };
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        forget();
-        signal.removeEventListener('abort', end);
-        resolve(areHere());
-      };
-      const timer = setTimeout(end, patienceMs);
-      const forget = changes.on(() => {
-        if (areHere()) end();
-      });
-      signal.addEventListener('abort', end, { once: true });
-      if (signal.aborted || areHere()) end();
-    });
   }
 }
 

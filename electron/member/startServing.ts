@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import type { KeptServes } from '../pipeline/keptServes.ts';
 import type { MemoryTruthFile } from '../pipeline/memoryTruthFile.ts';
 import { ModelServing } from '../pipeline/modelServing.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
+import { BringBack } from './bringBack.ts';
 import { Changes } from './changes.ts';
 import type { Models } from './openModels.ts';
 import type { Pool } from './openPool.ts';
@@ -15,6 +17,8 @@ export interface Serving {
   readonly models: ModelServing;
   /** Of what serves. */
   readonly modelChanges: Changes;
+  /** Begins once the pool has. */
+  readonly bringBack: BringBack;
 }
 
 /** What serving stands on, beside the member itself. */
@@ -22,17 +26,19 @@ export interface ServingParts {
   control: ControlPlane;
   models: Pick<Models, 'files' | 'stageFiles'>;
   memory: MemoryTruthFile;
+  kept: KeptServes;
 }
 
 export function startServing(
   ground: Ground,
   { engine, profile, gpuLayers }: Machine,
   { pool, term }: Pool,
-  { control: { ring, ownAddress, calls }, models: { files, stageFiles }, memory }: ServingParts,
+  { control: { ring, ownAddress, calls }, models: { files, stageFiles }, memory, kept }: ServingParts,
 ): Serving {
   const { options, home, build, changes, closers } = ground;
   const { trust } = pool;
   const modelChanges = new Changes();
+  const room = poolRoom({ pool, changes, ownProfile: () => profile?.current ?? null, ownAddress });
   const models = new ModelServing({
     coordinator: {
       get member() {
@@ -61,12 +67,16 @@ export function startServing(
     build,
     wireVersion: WIRE_VERSION,
     epoch: () => term.epoch(),
-    room: poolRoom({ pool, changes, ownProfile: () => profile?.current ?? null, ownAddress }),
+    room,
+    kept,
     onChange: () => modelChanges.tell(),
     onProblem: ground.warn('something is wrong with what another member serves'),
     ...(options.route && { route: options.route }),
   });
+  const onProblem = ground.warn('a model was not served again after a restart');
+  const bringBack = new BringBack({ kept, models, room, onProblem });
   closers.add(() => models.close());
+  closers.add(async () => bringBack.close());
   calls.attach(models.handlers());
   trust.onChange((event) => {
     if (event.kind !== 'PoolChanged' && event.kind !== 'RosterChanged') return;
@@ -74,5 +84,5 @@ export function startServing(
       models.dropMember(member).catch(ground.warn('a model did not end well'));
     }
   });
-  return { models, modelChanges };
+  return { models, modelChanges, bringBack };
 }

@@ -303,7 +303,7 @@ export class ModelLead {
     }
     const client = new ServingClient({ address: place.address, member: place.member, tls: this.#options.tls() });
     try {
-      await client.stop({ modelId: id, drainMs: 0 });
+      await client.stop({ modelId: id, drainMs: 0, forget: false });
     } finally {
       client.close();
     }

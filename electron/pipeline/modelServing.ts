@@ -9,6 +9,7 @@ import type { ServingHandlers } from '../wire/servingServer.ts';
 import { CallRefused } from '../wire/wireError.ts';
 import { findHolders } from './findHolders.ts';
 import type { Coordinator, FormOptions } from './formPipeline.ts';
+import type { KeptServes } from './keptServes.ts';
 import type { MemoryTruthFile } from './memoryTruthFile.ts';
 import type { ModelFiles, ModelHolder } from './modelFiles.ts';
 import { type LeadOrder, ModelLead, type Ready } from './modelLead.ts';
@@ -46,6 +47,8 @@ export interface ModelServingOptions {
   /** What stages have taken beside the plan. */
   memory: Pick<MemoryTruthFile, 'extraBytes' | 'learn'>;
   draftHost: DraftHost;
+  /** What this member is to serve again after a restart. */
+  kept: Pick<KeptServes, 'keep' | 'forget'>;
   room: ServingRoom;
   /** Called after every change of what serves anywhere in the pool. */
   onChange?: () => void;
@@ -141,26 +144,35 @@ export class ModelServing implements ServedModels {
         ? await this.#lead.serve(order, onTold, signal)
         : await this.#forward(leader, order, onTold, signal);
     const model = await this.#everywhere(ready, signal);
+    await this.#keep(request, order, ready);
     onEvent({ type: 'ready', model: ready.model, contextLength: ready.contextLength });
     return { ...model, placement: placements[0] ?? [], pipelines: ready.pipelines };
   }
 
   /**
    * Ends a model on every member that drives it: no new requests, those that run may end within `drainMs`. One that comes up
-   * is taken back. Answers whether there was one. Rejects where a member that drives it cannot be reached.
+   * is taken back. With `forget` no member that is there serves it again after a restart. Answers whether there was one.
+   * Rejects where a member that drives it cannot be reached.
    */
-  async stop(called: string, drainMs = DRAIN_MS): Promise<boolean> {
+  async stop(called: string, drainMs = DRAIN_MS, { forget = true } = {}): Promise<boolean> {
     const id = this.#idOf(called);
     const there = this.pipelines().filter(({ report }) => report.modelId === id && report.state !== 'stopped');
     const drivers = new Map(there.map(({ driver }) => [driver.id, driver]));
     const forgotten = this.#others.forget(id);
+    const self = this.#self();
+    const told = new Map(drivers).set(self.id, self);
+    for (const { id: member, name, state } of forget ? this.#options.room.members() : []) {
+      if (state === 'alive' && !told.has(member)) told.set(member, { id: member, name, self: false });
+    }
     const ended = await Promise.all(
-      [...drivers.values()].map(async ({ id: member, name, self }) => {
-        if (self) return this.#stopHere(id, drainMs);
+      [...told.values()].map(async ({ id: member, name, self: isSelf }) => {
+        if (isSelf) return this.#stopHere(id, drainMs, forget);
         const client = this.#others.clientOf(member);
         if (client === null) return 0;
-        return client.stop({ modelId: id, drainMs }).catch((cause: unknown) => {
-          throw remoteError(cause, name);
+        return client.stop({ modelId: id, drainMs, forget }).catch((cause: unknown) => {
+          if (drivers.has(member)) throw remoteError(cause, name);
+          this.#options.onProblem?.(cause);
+          return 0;
         });
       }),
     );
@@ -208,7 +220,7 @@ export class ModelServing implements ServedModels {
         const contextLength = Math.floor(order.contextLength / order.slots);
         told({ type: 'ready', model: order.modelId, contextLength, pipelines: [id] });
       },
-      stop: ({ modelId, drainMs }) => this.#stopHere(modelId, drainMs),
+      stop: ({ modelId, drainMs, forget }) => this.#stopHere(modelId, drainMs, forget),
       pipelines: () => this.#ownReports().map(encodeReport),
       onPipelines: (listener) => {
         let last = JSON.stringify(this.#ownReports());
@@ -266,9 +278,29 @@ export class ModelServing implements ServedModels {
     return () => this.#listeners.delete(own);
   }
 
-  async #stopHere(id: string, drainMs: number): Promise<number> {
+  /** Answers how many pipelines that ended, or would have come back. */
+  async #stopHere(id: string, drainMs: number, forget: boolean): Promise<number> {
+    const kept = forget && (await this.#options.kept.forget(id));
     const [planned, driven] = await Promise.all([this.#lead.stop(id), this.#host.stop(id, drainMs)]);
-    return planned + driven;
+    return planned + driven + Number(kept);
+  }
+
+  /** One that cannot be kept serves all the same. */
+  async #keep(request: ServeRequest, order: LeadOrder, ready: Ready): Promise<void> {
+    const { kept, onProblem } = this.#options;
+    const reports = this.pipelines().flatMap(({ report }) => (ready.pipelines.includes(report.id) ? [report] : []));
+    const { members, force, contextLength, slots, replicas, kvType, mostDrafts, exact, aliases } = request;
+    const { draft } = order;
+    await kept
+      .keep({
+        modelId: ready.model,
+        request: {
+          ...{ members, force, contextLength, slots, replicas, kvType, draft, mostDrafts, exact, aliases },
+          model: reports[0]?.model || order.model,
+        },
+        members: [...new Set(reports.flatMap(({ stages }) => stages.map(({ member }) => member)))],
+      })
+      .catch((cause: unknown) => onProblem?.(cause));
   }
 
   /** The id of the model that a person means by it, if only as what comes up. */
@@ -345,7 +377,7 @@ export class ModelServing implements ServedModels {
       await this.#elsewhere(ready, signal);
       return model;
     } catch (cause) {
-      if (signal.aborted) await this.stop(ready.model, 0);
+      if (signal.aborted) await this.stop(ready.model, 0, { forget: false });
       throw cause;
     }
   }

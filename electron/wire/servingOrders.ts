@@ -69,7 +69,7 @@ const driveSchema = z.object({
   fixedChunk: z.boolean(),
 });
 
-const stopSchema = z.object({ modelId: text, drainMs: index.max(24 * 3_600_000) });
+const stopSchema = z.object({ modelId: text, drainMs: index.max(24 * 3_600_000), forget: z.boolean() });
 
 const generateSchema = z.object({
   pipeline: text,
