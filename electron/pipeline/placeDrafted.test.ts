@@ -19,6 +19,7 @@ const member = (name: string, megabytes: number): Candidate => ({
     address: `${name}:1`,
     build: 'b',
     stale: false,
+    ways: [],
     takenBytes: 0,
     stageExtraBytes: 0,
     mostBytes: null,
