@@ -122,11 +122,14 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
       page,
       [2, 0, 1].map((n) => shards[n] ?? '').map((path) => ({ path, name: basename(path) })),
     );
-    await page.getByRole('listitem', { name: /^set/ }).getByRole('button', { name: 'Plan' }).waitFor();
+    await page
+      .getByRole('listitem', { name: /^random-llama/ })
+      .getByRole('button', { name: 'Plan' })
+      .waitFor();
     const added = page.getByRole('region', { name: 'Files being added' });
     await added.getByRole('heading', { name: 'Added' }).waitFor();
     expect(await added.locator('.progress-row').allInnerTexts()).toEqual(
-      [3, 1, 2].map((n) => expect.stringMatching(new RegExp(`^set-0000${n}-of-00003\\.gguf\\s+there$`))),
+      [3, 1, 2].map((n) => expect.stringMatching(new RegExp(`^set-0000${n}-of-00003\\.gguf\\s*there$`))),
     );
     await added.getByRole('button', { name: 'Close' }).click();
 

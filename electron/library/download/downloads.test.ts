@@ -159,6 +159,7 @@ describe('a download', () => {
     release();
     hub.hold = null;
     hub.sentBytes = 0;
+    onChange = () => {};
     // As after the start of a machine whose network is not there yet.
     hub.away = 3;
     await start();
