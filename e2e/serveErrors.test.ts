@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serveModel } from '../electron/cli/serveModel.ts';
+import { ggufBytes, modelEntries } from '../electron/gguf/testing/ggufBytes.ts';
 import type { ServeEvent, ServeRequest } from '../electron/pipeline/serveEvents.ts';
 import { generateModel } from './models/generateModel.ts';
 import { demoModelPath } from './testing/demoCorpus.ts';
@@ -62,6 +63,24 @@ describe('a model that cannot be served', () => {
     await truncate(path, 3_000_000);
     return path;
   };
+  /** As small as its header lets it be: it is refused by that. */
+  const embedder = async (): Promise<string> => {
+    const count = (value: number) => ({ type: 'u32', value }) as const;
+    const entries = [
+      ...modelEntries(1, 'bert'),
+      ['bert.embedding_length', count(64)],
+      ['bert.context_length', count(512)],
+      ['bert.attention.head_count', count(4)],
+      ['bert.feed_forward_length', count(128)],
+      ['bert.attention.causal', { type: 'bool', value: false }],
+      ['bert.pooling_type', count(1)],
+    ] as const;
+    const embedding = { name: 'token_embd.weight', dimensions: [64, 300], byteLength: 64 * 300 * 4 };
+    const layer = { name: 'blk.0.attn_q.weight', dimensions: [64, 64], byteLength: 64 * 64 * 4 };
+    const path = join(folder, 'embedder.gguf');
+    await writeFile(path, ggufBytes({ entries: [...entries], tensors: [embedding, layer] }));
+    return path;
+  };
   const written = (name: string, content: string) => async (): Promise<string> => {
     await writeFile(join(folder, name), content);
     return join(folder, name);
@@ -71,6 +90,7 @@ describe('a model that cannot be served', () => {
   it.each([
     ['a truncated file', truncated, /truncated\.gguf.*(end|short|truncated|missing)/i],
     ['a missing shard', shards, /00002-of-00003/],
+    ['an embedding model', embedder, /embedder is an embedding model.*not served yet/],
     ['an LFS pointer', written('pointer.gguf', pointer), /LFS/],
     ['a text', written('text.gguf', 'Call me Ishmael.\n'), /GGUF/],
     ['a file that is not there', async () => join(folder, 'nowhere.gguf'), /nowhere\.gguf/],

@@ -5,12 +5,20 @@ import { TokenDetails } from './tokenDetails.ts';
 import { TokenText } from './tokenText.ts';
 import { generateCalls } from './tools/generateCalls.ts';
 
+/** The tokens that an answer was made of, end tokens too. */
+export interface Draws {
+  text: GeneratedToken[];
+  calls: GeneratedToken[];
+  /** What the tokens of the calls follow; null while nothing is called. */
+  callContext: readonly number[] | null;
+}
+
 export interface GenerateTextOptions {
   choice?: number;
-  /** Tokens that the answer begins with: they are taken as if the model had just said them. */
-  given?: readonly GeneratedToken[];
-  /** Told every token of the text, the given ones and the end token too. */
-  onToken?: (token: GeneratedToken) => void;
+  /** Tokens that the text and the calls begin with: they are taken as if the model had just said them. */
+  given?: Pick<Draws, 'text' | 'calls'>;
+  /** Filled as they are drawn, the given ones too. */
+  draws?: Draws;
 }
 
 /**
@@ -23,7 +31,7 @@ export interface GenerateTextOptions {
 export async function* generateText(
   admitted: AdmittedRequest,
   signal: AbortSignal,
-  { choice = 0, given = [], onToken }: GenerateTextOptions = {},
+  { choice = 0, given = { text: [], calls: [] }, draws }: GenerateTextOptions = {},
 ): AsyncGenerator<TextEvent> {
   const { request, promptTokens } = admitted;
   const { model, shape } = request;
@@ -34,14 +42,15 @@ export async function* generateText(
     reasoningTokens: 0,
   };
   if (shape.calls?.begun === true) {
-    yield* generateCalls(admitted, { plan: shape.calls, context: promptTokens, usage, choice }, signal);
+    const calls = { plan: shape.calls, context: promptTokens, usage, choice, given: given.calls };
+    yield* generateCalls(admitted, draws === undefined ? calls : { ...calls, draws }, signal);
     return;
   }
   const text = new AnswerText(model, request);
   let ended = false;
-  for await (const token of textTokens(admitted, { choice, given, usage }, signal)) {
+  for await (const token of textTokens(admitted, { choice, given: given.text, usage }, signal)) {
     usage.completionTokens += 1;
-    onToken?.(token);
+    draws?.text.push(token);
     ended = model.endTokens.has(token.id);
     if (ended) break;
     if (text.parts.thinking) usage.reasoningTokens += 1;
@@ -52,7 +61,8 @@ export async function* generateText(
   if (call !== null && shape.calls !== null) {
     const before = await text.tokensBefore(call.at, shape.calls);
     const context = [...promptTokens, ...before];
-    yield* generateCalls(admitted, { plan: shape.calls, context, usage, choice }, signal);
+    const calls = { plan: shape.calls, context, usage, choice, given: given.calls };
+    yield* generateCalls(admitted, draws === undefined ? calls : { ...calls, draws }, signal);
     return;
   }
   yield* text.flush();
@@ -68,6 +78,7 @@ async function* textTokens(
   if (given.length >= maxTokens) return;
   const request = {
     promptTokens: [...promptTokens, ...given.map(({ id }) => id)],
+    answered: given.length,
     maxTokens: maxTokens - given.length,
     sampling: { ...sampling, seed, choice },
     bulk,

@@ -39,9 +39,6 @@ function refuseVariants({ metadata, architecture }: ModelSource): string | null 
   const key = (name: string) => `${architecture}.${name}`;
   if ((metadata.count(key('expert_count')) ?? 0) > 0)
     return `'${architecture}' with experts is not proven to be exact in stages`;
-  const causal = metadata.get(key('attention.causal'));
-  const pools = (metadata.count(key('pooling_type')) ?? 0) > 0;
-  if (pools || (causal?.type === 'bool' && causal.value === false)) return 'it is an embedding model';
   return null;
 }
 

@@ -25,8 +25,19 @@ export function splittability(
   return { cutPoints, unsplittableReason: cutPoints.length > 0 ? null : tooFew };
 }
 
+/** `unsplittableReason` of a model that turns texts into vectors and writes none. */
+export const isEmbeddingModel = 'it is an embedding model';
+
+/** As llama.cpp's converter marks it: it pools what it makes of the tokens, or looks at later ones too. */
+function embeds({ metadata, architecture }: ModelSource): boolean {
+  const causal = metadata.get(`${architecture}.attention.causal`);
+  const pools = (metadata.count(`${architecture}.pooling_type`) ?? 0) > 0;
+  return pools || (causal?.type === 'bool' && causal.value === false);
+}
+
 function whyWhole(model: ModelSource, rules: ArchitectureRules | undefined): string | null {
   const { architecture } = model;
+  if (embeds(model)) return isEmbeddingModel;
   if (rules === undefined) return `the architecture '${architecture}' is not proven to be exact in stages`;
   return (
     rules.refuse?.(model) ??

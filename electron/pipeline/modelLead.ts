@@ -18,6 +18,7 @@ import { driverOf, placeDrafted } from './placeDrafted.ts';
 import { placePipelines } from './placePipelines.ts';
 import type { PoolPipelines } from './poolPipelines.ts';
 import { refuseDraft } from './refuseDraft.ts';
+import { refuseEmbeddingModel } from './refuseEmbeddingModel.ts';
 import { remoteError } from './remoteError.ts';
 import type { MemberPlace } from './serveEvents.ts';
 import { type Told, untilReady } from './serveNews.ts';
@@ -176,6 +177,7 @@ export class ModelLead {
     onTold({ type: 'state', pipeline: coming.report.id, state: 'planning' });
     const { model, holders } = await this.#locate(order);
     const opened = await files.open(model, holders, signal);
+    refuseEmbeddingModel(opened);
     const id = modelId(opened.summary);
     coming.report = { ...coming.report, model, modelId: id };
     this.#refuseTwice(id, coming);

@@ -123,6 +123,7 @@ export class ModelRouter implements ServedModels {
       id,
       contentId: shown[0]?.model ?? '',
       createdAt: Math.min(...shown.map(({ createdAt }) => createdAt)),
+      bytes: (shown[0]?.stages ?? []).reduce((sum, { bytes }) => sum + bytes, 0),
       contextLength: Math.min(...shown.map(({ contextLength }) => contextLength)),
       architecture,
       chatTemplate,

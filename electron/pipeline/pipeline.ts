@@ -263,7 +263,7 @@ export class Pipeline {
     const room = Math.min(request.maxTokens - generated, this.config.sequenceLength - log.length);
     const { sampling } = request;
     const drafts = this.#speculation.draft(
-      { id, log, generated, acceptance, sampling, room },
+      { id, log, generated: generated + (request.answered ?? 0), acceptance, sampling, room },
       this.#running.size,
       this.#draftCosts,
     );
@@ -398,7 +398,9 @@ export class Pipeline {
       start,
       tokens: [...sequence.log.slice(start, start + count), ...drafts],
       truncateTo: sequence.truncateTo ?? undefined,
-      sampling: tellsHow ? wireSampling(sequence.request.sampling, sequence.promptLength) : undefined,
+      sampling: tellsHow
+        ? wireSampling(sequence.request.sampling, sequence.promptLength - (sequence.request.answered ?? 0))
+        : undefined,
       sample: sample && !embed,
       drafts: drafts.length,
       embed,

@@ -13,12 +13,12 @@ export async function* remoteGenerate(
   request: GenerateRequest,
   signal: AbortSignal,
 ): AsyncGenerator<GeneratedToken, void, void> {
-  const { promptTokens, maxTokens, sampling, bulk = false, onSeated } = request;
+  const { promptTokens, answered = 0, maxTokens, sampling, bulk = false, onSeated } = request;
   const order: GenerateOrder = {
     pipeline,
     promptTokens: [...promptTokens],
     maxTokens,
-    sampling: wireSampling(sampling, promptTokens.length),
+    sampling: wireSampling(sampling, promptTokens.length - answered),
     bulk,
   };
   try {
@@ -55,7 +55,14 @@ export async function* answers(
   const onSeated = ({ cachedTokens }: { cachedTokens: number }): void => {
     cached = cachedTokens;
   };
-  const request: GenerateRequest = { promptTokens, maxTokens, sampling: tokenSampling(sampling), bulk, onSeated };
+  const request: GenerateRequest = {
+    promptTokens,
+    answered: Math.max(0, promptTokens.length - sampling.promptLength),
+    maxTokens,
+    sampling: tokenSampling(sampling),
+    bulk,
+    onSeated,
+  };
   for await (const { id, logprob, top } of pipeline.generate(request, signal)) {
     yield { id, logprob: logprob ?? undefined, top: [...top], cachedTokens: cached };
     cached = undefined;

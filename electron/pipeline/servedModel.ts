@@ -29,6 +29,8 @@ export interface TokenSampling {
 
 export interface GenerateRequest {
   promptTokens: readonly number[];
+  /** How many of the last of these are the answer already, for the grammar and the penalties; none where it is left out. */
+  answered?: number;
   /** Most tokens to generate. */
   maxTokens: number;
   sampling: TokenSampling;
@@ -72,6 +74,8 @@ export interface ServedModel {
   readonly contentId: string;
   /** Unix seconds. */
   readonly createdAt: number;
+  /** What one pipeline of it takes on all its members together, as planned. */
+  readonly bytes: number;
   /** Tokens that one request may take: prompt and answer. */
   readonly contextLength: number;
   /** `general.architecture` of the GGUF, empty where nobody knows. */

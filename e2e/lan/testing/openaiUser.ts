@@ -27,13 +27,7 @@ export interface Asked {
   leave(): void;
 }
 
-/** What the endpoint of another machine asks for: a key, and the file of the certificate to be trusted. */
-export interface Pass {
-  key: string;
-  ca: string;
-}
-
-/** Somebody with the official OpenAI client on a machine of the LAN, who talks to the gateway there, or with a pass to another. */
+/** Somebody with the official OpenAI client on a machine of the LAN, who talks to the gateway there. */
 export class OpenaiUser {
   readonly #process: LanProcess;
   #next = 1;
@@ -42,9 +36,8 @@ export class OpenaiUser {
     this.#process = process;
   }
 
-  static async start(machine: LanMachine, gateway: string, pass?: Pass): Promise<OpenaiUser> {
-    const args = [program, gateway, ...(pass ? [pass.key] : [])];
-    const started = machine.start(process.execPath, args, pass ? { env: { NODE_EXTRA_CA_CERTS: pass.ca } } : {});
+  static async start(machine: LanMachine, gateway: string): Promise<OpenaiUser> {
+    const started = machine.start(process.execPath, [program, gateway]);
     await started.says(/"ready"/);
     return new OpenaiUser(started);
   }

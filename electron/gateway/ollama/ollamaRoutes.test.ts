@@ -21,6 +21,8 @@ describe('the ollama package', () => {
     const { models } = await client.list();
     expect(models.map(({ name }) => name)).toEqual([DEMO_MODEL_ID]);
     expect(JSON.stringify(models)).not.toContain('/');
+    expect(models[0]?.size).toBe(gateway.model.bytes);
+    expect(gateway.model.bytes).toBeGreaterThan(1_000_000);
     expect(await client.version()).toEqual({ version: '0.0.0' });
   });
 

@@ -22,7 +22,8 @@ export function ollamaRoutes(routes: FastifyInstance, context: GatewayContext): 
   const { models, build } = context;
   routes.setErrorHandler((error, request, reply) => {
     const answer = asGatewayError(error);
-    if (answer.status >= 500) request.log.error({ err: error }, 'request failed');
+    if (reply.raw.destroyed) request.log.info('client left before its answer');
+    else if (answer.status >= 500) request.log.error({ err: error }, 'request failed');
     if (answer.status === 429) reply.header('retry-after', '1');
     return reply.status(answer.status).send({ error: answer.message });
   });
@@ -50,11 +51,11 @@ function findTagged(models: ServedModels, name: string): ServedModel {
   return models.find(name) ?? findModel(models, name.replace(/:latest$/, ''));
 }
 
-/** The size is left out: a model here lies in parts on several members, and not every member knows its files. */
+/** The size is what it takes in memory, in all its parts together: not every member knows its files. */
 function modelTag(model: ServedModel): object {
-  const { id, contentId, createdAt } = model;
+  const { id, contentId, createdAt, bytes } = model;
   const modified = new Date(createdAt * 1000).toISOString();
-  return { name: id, model: id, modified_at: modified, digest: contentId, details: modelDetails(model) };
+  return { name: id, model: id, modified_at: modified, size: bytes, digest: contentId, details: modelDetails(model) };
 }
 
 function modelDetails({ architecture }: ServedModel): object {
@@ -82,7 +83,7 @@ function modelShown(models: ServedModels, input: unknown): object {
 
 async function answer(
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-  { models, templates, failureGraceMs }: GatewayContext,
+  { models, templates, keepAliveMs, failureGraceMs }: GatewayContext,
   { model: name, stream, said, context, settings }: OllamaCall,
   word: (said: OllamaText) => object,
 ): Promise<object | undefined> {
@@ -103,6 +104,9 @@ async function answer(
   if (stream) {
     await sendLines(reply, linesOf(words(await started(events, failureGraceMs))), {
       signal,
+      keepAliveMs,
+      // Its clients take every line for JSON, so it is one that says nothing.
+      idle: () => ({ ...head(), ...word(nothingSaid), done: false }),
       wordError: (error) => {
         request.log.error({ err: error }, 'stream ended with an error');
         return { error: asGatewayError(error).message };

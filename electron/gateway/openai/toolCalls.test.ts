@@ -26,6 +26,11 @@ const question = {
   messages: [{ role: 'user' as const, content: 'What is a hop?' }],
 };
 
+function schemaOf(city: Record<string, unknown>) {
+  const schema = { type: 'object', properties: { city }, required: ['city'], additionalProperties: false };
+  return { type: 'json_schema' as const, json_schema: { name: 'place', schema } };
+}
+
 function tool(name: string, parameters: Record<string, unknown>) {
   return { type: 'function' as const, function: { name, parameters } };
 }
@@ -295,6 +300,44 @@ describe('several choices', () => {
     expect(streamed).toEqual(texts);
     const [first] = (await client.chat.completions.create({ ...asked, n: 1 })).choices;
     expect(texts[0]).toBe(first?.message.content);
+  });
+
+  it.each([
+    ['JSON of a schema', { response_format: schemaOf({ enum: ['Oslo', 'Rome', 'Lima'] }), n: 3 }, 3],
+    ['JSON with less of it than choices', { response_format: schemaOf({ enum: ['Oslo', 'Rome'] }), n: 4 }, 2],
+    ['JSON of any kind', { response_format: { type: 'json_object' as const }, n: 3, max_tokens: 24 }, 3],
+    ['calls that must come', { tools: [weather], tool_choice: 'required' as const, n: 2 }, 2],
+    ['calls of either tool', { tools: [weather, clock], tool_choice: 'required' as const, n: 3 }, 3],
+    ['a call that can be made in one way', { tools: [clock], tool_choice: 'required' as const, n: 2 }, 1],
+  ])(
+    'differ as far as their grammar lets them: %s',
+    async (_name, fields, ways) => {
+      const said = async (): Promise<string[]> => {
+        const { choices } = await client.chat.completions.create({ ...question, ...fields });
+        return choices.map(({ message, finish_reason }) => {
+          if (finish_reason === 'stop') JSON.parse(message.content ?? '');
+          const calls = (message.tool_calls ?? []).map((one) => (one.type === 'function' ? one.function : null));
+          for (const call of calls) JSON.parse(call?.arguments ?? '');
+          return JSON.stringify([message.content, calls]).replaceAll(/\\[nt]| /g, '');
+        });
+      };
+      const all = await said();
+      expect(all).toHaveLength(fields.n);
+      expect(new Set(all).size, all.join('\n')).toBe(ways);
+      expect(await said()).toEqual(all);
+    },
+    120_000,
+  );
+
+  it('of a call that the model begins by itself differ in the call', async () => {
+    const { model } = saying('Let me see. <tool_call>');
+    const { whole } = await askedOf(model, { tools: [weather], n: 2, temperature: 0 });
+    const calls = whole.choices.map(({ message }) => message.tool_calls?.[0]);
+    expect(new Set(calls.map((one) => (one?.type === 'function' ? one.function.arguments : ''))).size).toBe(2);
+    for (const { message, finish_reason } of whole.choices) {
+      expect(message.content).toBe('Let me see. ');
+      expect(finish_reason).toBe('tool_calls');
+    }
   });
 
   it('keep to what was asked of log probabilities', async () => {

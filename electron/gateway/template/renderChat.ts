@@ -71,8 +71,8 @@ export async function renderChat(model: ServedModel, chat: Chat, templates: Temp
     chat.tools.length > 0 && traits.calls === null ? withToolInstruction(chat.messages, chat.tools) : chat.messages;
   const messages = traits.callHistory ? told : withCallsAsText(told);
   const tools = traits.calls === null || chat.tools.length === 0 ? null : plain.cover(chat.tools.map(templateTool));
-  const render = (attempt: readonly ChatMessage[]): Promise<string> =>
-    templates.render(source, {
+  const render = async (attempt: readonly ChatMessage[]): Promise<string> => {
+    const values = {
       ...plain.cover(kwargs),
       messages: plain.cover(attempt.map((message) => templateMessage(message, traits, source))),
       add_generation_prompt: true,
@@ -81,9 +81,23 @@ export async function renderChat(model: ServedModel, chat: Chat, templates: Temp
       // As Hugging Face passes them: templates ask `tools is not none`.
       tools,
       documents: null,
-    });
+    };
+    try {
+      return await templates.render(source, values);
+    } catch (cause) {
+      if (tools !== null || !traits.mentions('tools') || !isRefusal(cause)) throw cause;
+      // Those that are made for tools go through them without asking whether there are any.
+      return await templates.render(source, { ...values, tools: [] }).catch((other: unknown) => {
+        throw isRefusal(other) ? cause : other;
+      });
+    }
+  };
   const prompt = await firstThatRenders(messages, render, { model, covered: (text) => plain.cover(text) });
   return { ...opened(plain.pieces(prompt), prompt, { chat, format, traits }), stop };
+}
+
+function isRefusal(cause: unknown): boolean {
+  return cause instanceof TemplateFailure && cause.kind === 'refused';
 }
 
 /** Tries the messages as they are, then in the forms that stricter templates take. */
@@ -122,7 +136,8 @@ function asGatewayError(cause: TemplateFailure, { id }: ServedModel): GatewayErr
     const message = `The chat template of ${id} was stopped: ${cause.message}. ${offer}`;
     return new GatewayError(message, { status: 400, param: 'messages', code: 'chat_template_broken', cause });
   }
-  const message = `The chat template of ${id} refuses these messages: ${cause.message}`;
+  const reason = /[.!?]$/.test(cause.message) ? cause.message : `${cause.message}.`;
+  const message = `The chat template of ${id} refuses these messages: ${reason} ${offer}`;
   return new GatewayError(message, { status: 400, param: 'messages', code: 'chat_template_refused', cause });
 }
 

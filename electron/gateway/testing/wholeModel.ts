@@ -23,7 +23,7 @@ export async function wholeModel(
 ): Promise<WholeModel> {
   const { id, contextLength, slots } = options;
   const { addon } = loadAddon();
-  const { layers, summary } = await openModel(path);
+  const { layers, summary, tensorBytes } = await openModel(path);
   const vocabulary = await addon.loadVocabulary(path);
   const endTokens = new Set(vocabulary.endTokens());
   const native = await addon.loadStage(
@@ -66,6 +66,7 @@ export async function wholeModel(
     id,
     contentId: 'c'.repeat(64),
     createdAt: 1_700_000_000,
+    bytes: tensorBytes,
     contextLength,
     architecture: summary.architecture,
     chatTemplate: summary.chatTemplate,

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { GeneratedToken } from '../../pipeline/servedModel.ts';
+import type { Draws } from '../generateText.ts';
 import type { AdmittedRequest, TextEvent, TextUsage } from '../textRequest.ts';
 import { TokenText } from '../tokenText.ts';
 import type { CallPlan } from './callPlan.ts';
@@ -11,39 +13,56 @@ export interface CallsInput {
   /** Of the answer so far; counted on. */
   usage: TextUsage;
   choice: number;
+  /** See `GenerateTextOptions`. */
+  given: readonly GeneratedToken[];
+  draws?: Draws;
 }
 
 /** The calls of an answer, kept to the schemas of their tools, then one `end`. */
 export async function* generateCalls(
-  { request: { model, sampling, bulk }, maxTokens, seed }: AdmittedRequest,
-  { plan, context, usage, choice }: CallsInput,
+  admitted: AdmittedRequest,
+  input: CallsInput,
   signal: AbortSignal,
 ): AsyncGenerator<TextEvent> {
+  const { model } = admitted.request;
+  const { plan, usage, draws } = input;
   const scanner = new CallScanner(plan);
   const text = new TokenText(model.pieces);
-  const room = Math.min(maxTokens - usage.completionTokens, model.contextLength - context.length);
   let ended = false;
   yield* scanner.begin().map(asEvent);
-  if (room > 0) {
-    const request = {
-      promptTokens: context,
-      maxTokens: room,
-      sampling: { ...sampling, grammar: plan.grammar, topLogprobs: null, seed, choice },
-      bulk,
-      onSeated: ({ cachedTokens }: { cachedTokens: number }): void => {
-        usage.cachedTokens ??= Math.min(cachedTokens, usage.promptTokens);
-      },
-    };
-    for await (const token of model.generate(request, signal)) {
-      usage.completionTokens += 1;
-      ended = model.endTokens.has(token.id);
-      if (ended) break;
-      yield* scanner.push(text.push(token.id)).map(asEvent);
-      ended = !plan.parallel && scanner.complete > 0;
-      if (ended) break;
-    }
+  if (draws !== undefined) draws.callContext = input.context;
+  for await (const token of callTokens(admitted, input, signal)) {
+    usage.completionTokens += 1;
+    draws?.calls.push(token);
+    ended = model.endTokens.has(token.id);
+    if (ended) break;
+    yield* scanner.push(text.push(token.id)).map(asEvent);
+    ended = !plan.parallel && scanner.complete > 0;
+    if (ended) break;
   }
   yield { kind: 'end', reason: ended ? 'tool_calls' : 'length', usage };
+}
+
+async function* callTokens(
+  { request: { model, sampling, bulk }, maxTokens, seed }: AdmittedRequest,
+  { plan, context, usage, choice, given, draws }: CallsInput,
+  signal: AbortSignal,
+): AsyncGenerator<GeneratedToken> {
+  const room = Math.min(maxTokens - usage.completionTokens, model.contextLength - context.length) - given.length;
+  yield* given;
+  if (room <= 0) return;
+  const topLogprobs = draws === undefined ? null : 0;
+  const request = {
+    promptTokens: [...context, ...given.map(({ id }) => id)],
+    answered: given.length,
+    maxTokens: room,
+    sampling: { ...sampling, grammar: plan.grammar, topLogprobs, seed, choice },
+    bulk,
+    onSeated: ({ cachedTokens }: { cachedTokens: number }): void => {
+      usage.cachedTokens ??= Math.min(cachedTokens, usage.promptTokens);
+    },
+  };
+  yield* model.generate(request, signal);
 }
 
 function asEvent(part: CallPart): TextEvent {
