@@ -51,9 +51,14 @@ describeOnLan('the commands about the pool', () => {
   test("what a machine shares is its owner's to set, and stays so", async () => {
     const changed = JSON.parse(await bob.run('sharing', '--memory', '2GB', '--battery', 'off', '--json'));
     expect(changed).toMatchObject({ memoryBytes: 2e9, manners: { battery: { pause: false }, heat: { pause: true } } });
+    await eventually(async () => {
+      const { members } = await ada.status();
+      expect(members.find(({ name }) => name === 'bob')?.shareBytes).toBe(2e9);
+    });
     await bob.stop();
     await bob.up();
-    expect(JSON.parse(await bob.run('sharing', '--json'))).toEqual(changed);
+    // What `up --memory` says counts for its run.
+    expect(JSON.parse(await bob.run('sharing', '--json'))).toEqual({ ...changed, memoryBytes: 1e9 });
     await allAlive();
   });
 
@@ -94,5 +99,19 @@ describeOnLan('the commands about the pool', () => {
     expect(await bob.invite()).toMatch(/\S{20,}/);
     expect(await bob.run('remove', 'cyd')).toMatch(/cyd is removed/);
     await eventually(async () => expect((await cyd.status()).pool).toBeNull());
+  });
+
+  test('what cannot be done is said in one plain line', async () => {
+    for (const [by, args, line] of [
+      [cyd, ['remove', 'ada'], 'This machine is in no pool. Create one, or join with an invite token.'],
+      [ada, ['remove', 'nobody'], 'No member of the pool is called nobody. `roomful members` lists them.'],
+      [ada, ['rename', ''], 'name: It is empty.'],
+      [cyd, ['join', ''], 'token: It is empty.'],
+      [cyd, ['join', 'x'.repeat(20_000)], 'token: It is too long.'],
+      [cyd, ['join', 'x'], 'This is no invite token of Roomful. Copy the whole token, or ask for a new one.'],
+      [ada, ['create'], 'This machine is in the pool Cellar. Leave it first.'],
+    ] as const) {
+      await expect(by.run(...args)).rejects.toThrow(`roomful: ${line}`);
+    }
   });
 });

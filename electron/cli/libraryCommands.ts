@@ -276,7 +276,7 @@ async function hubToken(options: CommonOptions & { forget?: boolean }): Promise<
 async function* watchLibrary(home: string): AsyncGenerator<LibraryState, void, void> {
   const response = await askMember(home, '/api/watch/library');
   if (response.body === null) throw new Error('The member has nothing to say.');
-  for await (const line of readLines(response.body)) yield JSON.parse(line) as LibraryState;
+  for await (const line of readLines(response.body)) if (line !== '') yield JSON.parse(line) as LibraryState;
   throw new Error('The member has ended.');
 }
 

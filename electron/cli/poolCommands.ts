@@ -177,6 +177,7 @@ async function showMembers(options: CommonOptions & { watch?: boolean }): Promis
   const response = await askMember(home, '/api/watch');
   if (response.body === null) throw new Error('The member has nothing to say.');
   for await (const line of readLines(response.body)) {
+    if (line === '') continue;
     if (!options.json) process.stdout.write(`\n${new Date().toLocaleTimeString()}\n`);
     show(JSON.parse(line) as PoolMemberDetail[]);
   }

@@ -440,9 +440,9 @@ export interface MemberApi {
   subscribe<T extends MemberTopic>(topic: T, listener: (value: MemberTopics[T]) => void): () => void;
 }
 
-const text = z.string().min(1).max(1000);
+const text = z.string().min(1, 'It is empty').max(1000, 'It is too long');
 /** Paths and addresses. */
-const longText = z.string().min(1).max(10_000);
+const longText = z.string().min(1, 'It is empty').max(10_000, 'It is too long');
 
 const serveParamsSchema = z
   .strictObject({
@@ -505,7 +505,7 @@ export const methodParamSchemas = {
   create: z.strictObject({ name: text }),
   invite: z.strictObject({ ttlMs: z.int().positive().optional() }),
   withdrawInvite: z.strictObject({ invite: text }),
-  join: z.strictObject({ token: z.string().min(1).max(10_000) }),
+  join: z.strictObject({ token: longText }),
   leave: z.strictObject({ abandon: z.boolean().optional() }),
   remove: z.strictObject({ member: text }),
   rename: z.strictObject({ name: text }),

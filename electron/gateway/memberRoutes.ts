@@ -1,11 +1,10 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import { GgufError } from '../gguf/ggufError.ts';
 import { LibraryError } from '../library/libraryError.ts';
 import { PoolError } from '../pool/poolError.ts';
 import { WireError } from '../wire/wireError.ts';
 import { GatewayError } from './gatewayError.ts';
-import { disconnectSignal } from './http/disconnectSignal.ts';
 import {
   type MemberApi,
   type MemberMethod,
@@ -14,6 +13,7 @@ import {
   methodParamSchemas,
 } from './memberApi.ts';
 import { parseBody } from './parseBody.ts';
+import { streamLines } from './streamLines.ts';
 
 /**
  * `POST /api/member/METHOD` calls a method of memberApi.ts with the body as its parameters. `GET /api/watch` answers with the
@@ -30,21 +30,6 @@ export function memberRoutes(routes: FastifyInstance, api: MemberApi): void {
   routes.get('/watch/library', async (_request, reply) => {
     streamLines(reply, (send) => api.subscribe('library', send));
   });
-}
-
-/** Answers with a JSON value a line for as long as the client stays; the same value twice in a row once. */
-function streamLines(reply: FastifyReply, subscribe: (send: (value: unknown) => void) => () => void): void {
-  const signal = disconnectSignal(reply);
-  reply.hijack();
-  reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8', 'cache-control': 'no-cache' });
-  let last = '';
-  const end = subscribe((value) => {
-    const line = JSON.stringify(value);
-    if (line === last) return;
-    last = line;
-    reply.raw.write(`${line}\n`);
-  });
-  signal.addEventListener('abort', end, { once: true });
 }
 
 const schemas: { [M in MemberMethod]: z.ZodType<MethodParams<M>> } = methodParamSchemas;

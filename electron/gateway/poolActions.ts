@@ -85,8 +85,10 @@ export function poolState({ pool, pipelines }: Pick<PoolActionsOptions, 'pool' |
 
 const LEAST_PREFIX = 4;
 
-/** The id of the member with this id, beginning of an id, or name. Throws PoolError('UnknownMember'). */
+/** The id of the member with this id, beginning of an id, or name. Throws PoolError('NotInPool', 'UnknownMember'). */
 function memberCalled(pool: PoolMember, text: string): string {
+  if (pool.trust.pool === null)
+    throw new PoolError('NotInPool', 'This machine is in no pool. Create one, or join with an invite token.');
   const all = pool.members();
   const byId = all.filter(({ id }) => id === text || (text.length >= LEAST_PREFIX && id.startsWith(text)));
   const found = byId.length > 0 ? byId : all.filter(({ name }) => name === text);

@@ -11,7 +11,7 @@ import { PeerUnreachable } from '../wire/wireError.ts';
 import { WireServer } from '../wire/wireServer.ts';
 import { raceAddresses } from './addressRace.ts';
 import { systemClock } from './clock.ts';
-import { encodeBeat, parseBeat } from './heartbeatCodec.ts';
+import { HeartbeatCodec } from './heartbeatCodec.ts';
 import type { HeartbeatOptions } from './heartbeatContract.ts';
 import type { MembershipEffect, MembershipEvent } from './membershipEvents.ts';
 import { type MembershipState, startingState } from './membershipState.ts';
@@ -19,6 +19,7 @@ import { MembershipStore } from './membershipStore.ts';
 import { TICK_MS } from './membershipTimings.ts';
 import type { MembershipView } from './membershipView.ts';
 import { controlAddresses, reachedAddress } from './peerAddresses.ts';
+import { compareRecords, type PresenceRecord } from './presenceRecord.ts';
 import { reduceMembership } from './reduceMembership.ts';
 
 /** A dial that nobody answers gives up after this, ms. */
@@ -42,6 +43,7 @@ type Untimed<E> = E extends MembershipEvent ? Omit<E, 'at'> : never;
 export class Heartbeat {
   readonly #member: string;
   readonly #store: MembershipStore;
+  readonly #codec: HeartbeatCodec;
   readonly #listeners: HeartbeatListeners;
   readonly #links = new Map<string, HeartbeatLink>();
   readonly #dials = new Map<string, AbortController>();
@@ -56,6 +58,7 @@ export class Heartbeat {
   private constructor({ member, tls }: HeartbeatOptions, store: MembershipStore, listeners: HeartbeatListeners) {
     this.#member = member;
     this.#tls = tls;
+    this.#codec = new HeartbeatCodec(tls);
     this.#store = store;
     this.#listeners = listeners;
   }
@@ -162,7 +165,7 @@ export class Heartbeat {
   #perform(effect: MembershipEffect): void {
     switch (effect.type) {
       case 'send': {
-        const beat = encodeBeat(effect.beat);
+        const beat = this.#codec.encode(effect.beat);
         for (const name of effect.links) this.#links.get(name)?.send(beat);
         break;
       }
@@ -202,8 +205,13 @@ export class Heartbeat {
     this.#links.set(name, link);
     link.listen({
       onBeat: (heartbeat) => {
-        const beat = parseBeat(heartbeat);
-        if (beat === null) this.#trouble(`unread ${peer}`, `Member ${peer} sent a heartbeat that cannot be read.`);
+        const beat = this.#codec.decode(heartbeat, (record) => this.#isNews(record));
+        if (beat === 'unread') this.#trouble(`unread ${peer}`, `Member ${peer} sent a heartbeat that cannot be read.`);
+        else if (beat === 'forged')
+          this.#trouble(
+            `forged ${peer}`,
+            `Member ${peer} tells of others what they have not said. Remove it if that goes on.`,
+          );
         else this.take({ type: 'beat', peer, link: name, beat });
       },
       onEnd: () => {
@@ -212,6 +220,14 @@ export class Heartbeat {
       },
     });
     this.take({ type: 'linkUp', peer, link: name, host, port });
+  }
+
+  /** Whether a record may change anything; only then is its signature worth a check. */
+  #isNews(record: PresenceRecord): boolean {
+    const { own, peers } = this.#running();
+    if (record.member === own.member) return record.run !== own.run;
+    const known = peers.get(record.member)?.record;
+    return known === null || (known !== undefined && compareRecords(record, known) > 0);
   }
 
   #dial(peer: string, addresses: string[]): void {

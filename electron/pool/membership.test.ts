@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../e2e/testing/eventually.ts';
 import { type TestMember, TestPool } from '../../e2e/testing/testPool.ts';
+import { dialHeartbeat } from '../wire/dialHeartbeat.ts';
+import { HeartbeatCodec } from './heartbeatCodec.ts';
 import { Membership, type MembershipOptions } from './membership.ts';
 import type { MemberCard } from './presenceRecord.ts';
 
@@ -105,4 +107,32 @@ test('a heartbeat that crashes is told once and starts again', async () => {
   await eventually(() => expect(troubles[0]).toContain('crashed'));
   first.setTls(a.tls);
   await aliveAgain(2);
+});
+
+test('a member with a certificate makes others neither gone nor hidden by what it says of them', async () => {
+  const [a, b, liar] = [await pool.member(), await pool.member(), await pool.member()];
+  const troubles: string[] = [];
+  const peers = new Map<string, string[]>([b, liar].map(({ id }) => [id, []]));
+  const first = await start(a, { peers, onTrouble: (message) => troubles.push(message) });
+  const second = await start(b, { peers: new Map([[a.id, [`127.0.0.1:${first.port}`]]]) });
+  const seen = () => first.members().find(({ id }) => id === b.id);
+  await eventually(() => expect(seen()).toMatchObject({ state: 'alive', linked: true }));
+
+  const link = await dialHeartbeat(
+    { address: `127.0.0.1:${first.port}`, member: a.id, tls: liar.tls },
+    AbortSignal.timeout(10_000),
+  );
+  const states = new Set<string | undefined>();
+  const end = first.onChange(() => states.add(seen()?.state));
+  // Far ahead of all that the other will ever say, and final.
+  const own = { member: b.id, incarnation: 1, run: 'zzz', sequence: 2 ** 50, left: true, leads: 0 };
+  const record = { ...own, heartbeatPort: second.port, card };
+  link.send(new HeartbeatCodec(liar.tls).encode({ epoch: null, news: [{ record, silentMs: 0 }] }));
+  await eventually(() => expect(troubles.filter((line) => line.includes(liar.id))).toHaveLength(1));
+  expect(troubles.at(-1)).toMatch(/tells of others what they have not said/);
+  second.setCard({ name: 'still heard' });
+  await eventually(() => expect(seen()).toMatchObject({ state: 'alive', card: { name: 'still heard' } }));
+  end();
+  link.close();
+  expect([...states]).not.toContain('left');
 });

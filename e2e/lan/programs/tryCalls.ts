@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { encodeBeat } from '../../../electron/pool/heartbeatCodec.ts';
+import { HeartbeatCodec } from '../../../electron/pool/heartbeatCodec.ts';
 import { exportPrivateKey, openIdentity } from '../../../electron/pool/identity.ts';
 import { dialHeartbeat } from '../../../electron/wire/dialHeartbeat.ts';
 import { MemberClient } from '../../../electron/wire/memberClient.ts';
@@ -46,7 +46,7 @@ const said = {
   hello: await outcome(() => client.hello({ wireVersion: WIRE_VERSION, build: 'b' })),
   heartbeat: await outcome(async () => {
     const link = await dialHeartbeat({ address: heartbeat, member, tls }, AbortSignal.timeout(5000));
-    link.send(encodeBeat({ epoch: { counter: BEYOND, coordinator: epoch.coordinator }, news: [] }));
+    link.send(new HeartbeatCodec(tls).encode({ epoch: { counter: BEYOND, coordinator: epoch.coordinator }, news: [] }));
     await link.flushed();
     link.close();
   }),

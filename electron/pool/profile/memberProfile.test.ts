@@ -137,7 +137,12 @@ describe('what the owner decides', () => {
     await profile.change({ memoryBytes: GIB });
     expect(profile.current.memoryBytes).toBe(GIB);
     expect((await start()).current.memoryBytes).toBe(GIB);
-    expect((await start({ memoryBytes: 2 * GIB })).current.memoryBytes).toBe(2 * GIB);
+    const forOneRun = await start({ memoryBytes: 2 * GIB });
+    expect([forOneRun.current.memoryBytes, forOneRun.settings.memoryBytes]).toEqual([2 * GIB, 2 * GIB]);
+    await forOneRun.change({ paused: false });
+    expect(forOneRun.current.memoryBytes).toBe(2 * GIB);
+    await forOneRun.change({ memoryBytes: GIB });
+    expect([forOneRun.current.memoryBytes, forOneRun.settings.memoryBytes]).toEqual([GIB, GIB]);
     expect((await stat(folder.at('home/sharing.json'))).mode & 0o777).toBe(0o600);
   });
 

@@ -21,7 +21,7 @@ export interface ProfileOptions {
   threads: number;
   /** Commit of llama.cpp. */
   build: string;
-  /** Bytes to share in this run, in place of what the settings say. */
+  /** Bytes to share in this run, in place of what the settings say, until its owner sets another amount. */
   memoryBytes?: number | undefined;
   /** Whether devices whose bandwidth is not known yet are measured in the background; true where left out. */
   measures?: boolean;
@@ -39,6 +39,7 @@ export interface ProfileOptions {
 /** What this member has to share, kept up to date. */
 export class MemberProfile {
   readonly #options: ProfileOptions;
+  #runBytes: number | undefined;
   readonly #clock: Clock;
   readonly #machine: Machine;
   readonly #settings: ProfileSettingsFile;
@@ -58,6 +59,7 @@ export class MemberProfile {
   ) {
     const { detectors = systemDetectors, ownUse = () => NO_USE, onProblem, clock = systemClock } = options;
     this.#options = options;
+    this.#runBytes = options.memoryBytes;
     this.#clock = clock;
     this.#machine = parts.machine;
     this.#facts = parts.facts;
@@ -104,8 +106,10 @@ export class MemberProfile {
     return this.#current;
   }
 
+  /** What counts now. */
   get settings(): ProfileSettings {
-    return this.#settings.current;
+    const { current } = this.#settings;
+    return { ...current, memoryBytes: this.#runBytes ?? current.memoryBytes };
   }
 
   /** Tells every change, until the function that it returns is called. */
@@ -127,6 +131,7 @@ export class MemberProfile {
   /** Takes new settings and keeps them. Throws a ZodError for values that are out of range. */
   async change(change: Partial<ProfileSettings>): Promise<void> {
     const kept = this.#settings.change(change);
+    if (change.memoryBytes !== undefined) this.#runBytes = undefined;
     this.#manners.set(this.#settings.current.manners);
     this.#update();
     await kept;
@@ -192,9 +197,8 @@ export class MemberProfile {
 
   #workOut(): Profile {
     const { devices, cards, ram } = this.#facts;
-    const { paused, memoryBytes } = this.#settings.current;
+    const { paused, memoryBytes: wanted } = this.settings;
     const described = describeDevices(devices, cards, ram, (device) => this.#cache.of(device));
-    const wanted = this.#options.memoryBytes ?? memoryBytes;
     const reasons: PauseReason[] = [...(paused ? (['owner'] as const) : []), ...this.#manners.paused];
     const profile = profileOf(described, wanted, reasons, this.#offer);
     if (wanted === null) this.#offer = profile;
