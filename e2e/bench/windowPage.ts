@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from '@playwright/test';
 import Fastify from 'fastify';
-import type { LibraryState, MemberState, PoolState } from '../../electron/gateway/memberApi.ts';
+import type { EndpointAccess, LibraryState, MemberState, PoolState } from '../../electron/gateway/memberApi.ts';
 import { serveWindow } from '../../electron/gateway/memberSocket.ts';
 import { localMemberApi, type MemberActions, MemberStateStore } from '../../electron/gateway/window/memberState.ts';
 import { readRendererFiles } from '../../electron/gateway/window/rendererFiles.ts';
@@ -15,6 +15,13 @@ const pool: PoolState = {
 };
 
 const library: LibraryState = { models: [], folders: [], skipped: [], downloads: [] };
+
+const endpoint: EndpointAccess = {
+  lan: { wanted: false, port: 0, addresses: [], problem: null },
+  origins: [],
+  keys: [],
+  recent: [],
+};
 
 export interface WindowPage {
   page: Page;
@@ -33,6 +40,7 @@ export async function openWindowPage(actions: Partial<MemberActions> = {}): Prom
       state: new MemberStateStore(state),
       pool: { value: pool, onChange: () => () => {} },
       library: { value: library, onChange: () => () => {} },
+      endpoint: { value: endpoint, onChange: () => () => {} },
     },
     actions,
   );

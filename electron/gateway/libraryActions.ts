@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
+import { modelShape } from '../gguf/modelShape.ts';
 import type { CuratedModel } from '../library/curatedModels.ts';
 import type { Downloads } from '../library/download/downloads.ts';
 import { LibraryError } from '../library/libraryError.ts';
@@ -38,6 +39,7 @@ export interface LibraryActionsOptions {
 /** The methods of the contract that are about models. */
 export type LibraryMethod =
   | 'library'
+  | 'modelShape'
   | 'importModel'
   | 'removeModel'
   | 'removeModelFolder'
@@ -57,6 +59,7 @@ export function libraryActions(options: LibraryActionsOptions): Pick<MemberActio
   const state = (): LibraryState => libraryState(library, downloads);
   return {
     library: async () => state(),
+    modelShape: async ({ model }) => modelShape(await library.open(library.called(model).id)),
     importModel: async ({ path }) => ({ models: await importPath(library, path) }),
     removeModel: async ({ model, deleteFiles }) => {
       const found = library.find(model);

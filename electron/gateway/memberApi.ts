@@ -11,8 +11,9 @@ import type {
   LibraryState,
   StageCheck,
 } from '../library/libraryState.ts';
+import type { ModelShape } from '../planner/modelShape.ts';
 import type { PlacedStage } from '../planner/placedStage.ts';
-import { forces, kvTypes } from '../planner/planOptions.ts';
+import { forces, kvTypes, plainRamChoices, policies } from '../planner/planOptions.ts';
 import {
   type ChatMessage,
   type Conversation,
@@ -379,6 +380,8 @@ export interface MemberMethods {
   searchConversations: { params: { text: string }; result: { found: FoundMessage[] } };
   /** The models on this machine's disk, and what is being fetched. */
   library: { params: NoParams; result: LibraryState };
+  /** What the planner needs of a model on this machine's disk, from its header. */
+  modelShape: { params: { model: string }; result: ModelShape };
   /** Takes a model of this machine's disk in: the whole path of its file, of any file of its set, or of a folder to watch. */
   importModel: { params: { path: string }; result: { models: LibraryModel[] } };
   /**
@@ -461,6 +464,10 @@ const serveParamsSchema = z
       .optional(),
     /** One member only, or at least two. */
     force: z.enum(forces).optional(),
+    /** As few members as can hold it, or everyone by speed; the first where it is left out. */
+    policy: z.enum(policies).optional(),
+    /** When layers may lie in plain RAM beside a card. */
+    plainRam: z.enum(plainRamChoices).optional(),
     /** Tokens of one request, prompt and answer; the model's own length, at most 4096, where it is left out. */
     contextLength: z.int().min(16).max(1_048_576).optional(),
     /** Requests that run at once, 4 where it is left out. */
@@ -544,6 +551,7 @@ export const methodParamSchemas = {
   deleteConversation: z.strictObject({ id: conversationIdSchema }),
   searchConversations: z.strictObject({ text: z.string().max(1000) }),
   library: z.strictObject({}),
+  modelShape: z.strictObject({ model: longText }),
   importModel: z.strictObject({ path: longText }),
   removeModel: z.strictObject({ model: longText, deleteFiles: z.boolean().optional() }),
   removeModelFolder: z.strictObject({ path: longText }),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { modelId } from '../gguf/modelId.ts';
-import type { Force, KvType } from '../planner/planOptions.ts';
+import type { Force, KvType, PlainRam, Policy } from '../planner/planOptions.ts';
 import type { Epoch } from '../wire/generated/roomful/v1/ring.ts';
 import { ServingClient } from '../wire/servingClient.ts';
 import type { TlsMaterial } from '../wire/tlsMaterial.ts';
@@ -35,6 +35,8 @@ export interface LeadOrder {
   members: readonly string[] | null;
   places: readonly MemberPlace[] | null;
   force: Force | undefined;
+  policy: Policy | undefined;
+  plainRam: PlainRam | undefined;
   /** Tokens of one request. */
   contextLength: number | undefined;
   slots: number | undefined;
@@ -223,7 +225,7 @@ export class ModelLead {
     signal: AbortSignal,
   ): Promise<Ready> {
     const { build, memory } = this.#options;
-    const { force, exact, replicas, aliases, mostDrafts, alwaysDraft, chunk } = order;
+    const { force, policy, plainRam, exact, replicas, aliases, mostDrafts, alwaysDraft, chunk } = order;
     const taken = this.#taken();
     const offers = candidates.map((candidate) => ({
       ...candidate,
@@ -231,7 +233,17 @@ export class ModelLead {
       stageExtraBytes: memory.extraBytes({ model, member: candidate.id, backend: candidate.facts.backend }),
       mostBytes: mostBytes.get(candidate.id) ?? null,
     }));
-    const how = { ...sizes, exact, force, replicas, ordered, coordinator: this.#options.member(), build };
+    const how = {
+      ...sizes,
+      exact,
+      force,
+      policy,
+      plainRam,
+      replicas,
+      ordered,
+      coordinator: this.#options.member(),
+      build,
+    };
     const drafting = draft && { model: draft.id, holders: draft.holders, bytes: draftBytes(draft.shape, sizes) };
     const { pipelines, explain } =
       drafting === null

@@ -329,6 +329,8 @@ export class ModelServing implements ServedModels {
       members: names.length > 0 ? names : null,
       places: places.length > 0 ? places : null,
       force: sizes.force,
+      policy: sizes.policy,
+      plainRam: sizes.plainRam,
       contextLength: sizes.contextLength,
       slots: sizes.slots,
       kvType: sizes.kvType,
@@ -349,7 +351,7 @@ export class ModelServing implements ServedModels {
       throw new PipelineError('FormFailed', 'The member that leads the pool cannot be reached; try again in a moment.');
     }
     const client = new ServingClient({ address: member.address, member: leader, tls: coordinator.tls });
-    const { members, places, holders, force, aliases, ...rest } = order;
+    const { members, places, holders, force, policy, plainRam, aliases, ...rest } = order;
     try {
       const news = client.serve(
         {
@@ -358,6 +360,8 @@ export class ModelServing implements ServedModels {
           members: [...(members ?? [])],
           places: (places ?? []).map(({ address, id }) => ({ address, member: id })),
           force: force ?? '',
+          policy: policy ?? '',
+          plainRam: plainRam ?? '',
           aliases: [...aliases],
         },
         signal,
@@ -443,6 +447,8 @@ function leadOrder({
   members,
   places,
   force,
+  policy,
+  plainRam,
   replicas,
   contextLength,
   slots,
@@ -457,6 +463,8 @@ function leadOrder({
     members: members.length > 0 ? members : null,
     places: places.length > 0 ? places.map(({ address, member: id }) => ({ address, id })) : null,
     force: force === '' ? undefined : force,
+    policy: policy === '' ? undefined : policy,
+    plainRam: plainRam === '' ? undefined : plainRam,
     replicas: replicas ?? 1,
     contextLength,
     slots,

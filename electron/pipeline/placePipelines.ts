@@ -1,6 +1,6 @@
 import type { ModelShape } from '../planner/modelShape.ts';
 import { plan } from '../planner/plan.ts';
-import type { Force, KvType, Link } from '../planner/planOptions.ts';
+import type { Force, KvType, Link, PlainRam, Policy } from '../planner/planOptions.ts';
 import type { PipelinePrediction } from '../planner/predict/predict.ts';
 import type { MeasuredWay } from '../pool/profile/measuredWay.ts';
 import { PipelineError } from './pipelineError.ts';
@@ -38,6 +38,8 @@ export interface PlaceOptions {
   kvType: KvType;
   exact: boolean;
   force?: Force | undefined;
+  policy?: Policy | undefined;
+  plainRam?: PlainRam | undefined;
   /** Pipelines at most. */
   replicas: number;
   /** Whether the candidates are in the order that the stages are to have. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { PlacedStage } from '../planner/placedStage.ts';
-import type { Force, KvType } from '../planner/planOptions.ts';
+import type { Force, KvType, PlainRam, Policy } from '../planner/planOptions.ts';
 import { pipelineStates } from './pipelineReport.ts';
 
 /** What a person asks for; what is left out is left to the planner. */
@@ -15,6 +15,10 @@ export interface ServeRequest {
    */
   members?: readonly (string | MemberPlace)[] | undefined;
   force?: Force | undefined;
+  /** Whether as few members as can hold it take part, or everyone by speed. */
+  policy?: Policy | undefined;
+  /** When layers may lie in plain RAM beside a card. */
+  plainRam?: PlainRam | undefined;
   /** Tokens of one request, prompt and answer; the model's own length, at most 4096, where it is not named. */
   contextLength?: number | undefined;
   /** Requests that run at once. */

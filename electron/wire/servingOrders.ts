@@ -16,6 +16,8 @@ const serveSchema = z.object({
   members: z.array(text).max(64),
   places: z.array(z.object({ address: text, member: text })).max(64),
   force: z.enum(['single', 'cluster', '']),
+  policy: z.enum(['hop-minimal', 'proportional', '']),
+  plainRam: z.enum(['last-resort', 'always', 'never', '']),
   contextLength: count.optional(),
   slots: count.optional(),
   replicas: count.optional(),

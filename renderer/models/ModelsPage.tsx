@@ -1,10 +1,11 @@
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import type { LibraryModel, ServingPipeline } from '../../electron/gateway/memberApi.ts';
 import { Empty } from '../controls/Empty.tsx';
 import { lineOf } from '../controls/lineOf.ts';
 import { callMember, useMember } from '../member/memberStore.ts';
 import { open, usePlayground } from '../planner/playgroundStore.ts';
-import { libraryChoice } from '../planner/scenario/modelChoice.ts';
+import { exactChoice } from '../planner/scenario/libraryShapes.ts';
+import { libraryChoice, type ModelChoice } from '../planner/scenario/modelChoice.ts';
 import { roomOfPool } from '../planner/scenario/roomOfPool.ts';
 import { Page } from '../shell/Page.tsx';
 import { goTo } from '../shell/route.ts';
@@ -29,6 +30,7 @@ export function ModelsPage() {
   );
   // biome-ignore lint/correctness/useExhaustiveDependencies: heartbeats change the pool; what fits depends on these alone
   const room = useMemo(() => roomOfPool(pool?.members ?? []), [roomKey]);
+  const choices = useChoices(library?.models ?? noModels);
   const perform = (work: Promise<unknown>) => {
     setProblem(null);
     work.catch((cause: unknown) => setProblem(lineOf(cause)));
@@ -73,14 +75,18 @@ export function ModelsPage() {
           <ModelRow
             key={model.id}
             model={model}
-            fit={fitOfModel(libraryChoice(model), room)}
+            fit={fitOfModel(choices.get(model.id) ?? libraryChoice(model, null), room)}
             pipelines={pipelinesOf(model, pipelines)}
             onServe={() => perform(callMember('serve', { model: model.id }))}
-            onPlan={() => {
-              const { question } = usePlayground.getState().history.present;
-              open({ question: { ...question, ...room, model: libraryChoice(model) }, positions: {} });
-              goTo('planner');
-            }}
+            onPlan={() =>
+              perform(
+                exactChoice(model).then((choice) => {
+                  const { question } = usePlayground.getState().history.present;
+                  open({ question: { ...question, ...room, model: choice }, positions: {} });
+                  goTo('planner');
+                }),
+              )
+            }
             onStop={() => setDialog({ kind: 'stop', model: servedName(model, pipelines) })}
             onRemove={() => setDialog({ kind: 'remove', model })}
           />
@@ -93,6 +99,24 @@ export function ModelsPage() {
 }
 
 const none: ServingPipeline[] = [];
+const noModels: LibraryModel[] = [];
+
+/** What the planner is told of each model, by id, as soon as its header has been read. */
+function useChoices(models: readonly LibraryModel[]): ReadonlyMap<string, ModelChoice> {
+  const [choices, setChoices] = useState<ReadonlyMap<string, ModelChoice>>(new Map());
+  const ids = models.map(({ id }) => id).join(' ');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: hashing changes the list often, what the headers say depends on the ids alone
+  useEffect(() => {
+    let current = true;
+    void Promise.all(models.map(async (model) => [model.id, await exactChoice(model)] as const)).then(
+      (read) => current && setChoices(new Map(read)),
+    );
+    return () => {
+      current = false;
+    };
+  }, [ids]);
+  return choices;
+}
 
 /** While it is being planned a pipeline is called as it was asked for, by id here. */
 function pipelinesOf({ id, name }: LibraryModel, pipelines: readonly ServingPipeline[]): ServingPipeline[] {

@@ -2,7 +2,7 @@ import { formatMs } from '../controls/formatMs.ts';
 import { Explanation } from './Explanation.tsx';
 import { MemoryBar } from './graph/MemoryBar.tsx';
 import { Outcome } from './Outcome.tsx';
-import { swapCompared, usePlayground } from './playgroundStore.ts';
+import { compare, swapCompared, usePlayground } from './playgroundStore.ts';
 import { memberViews } from './scenario/memberView.ts';
 import { modelName } from './scenario/modelChoice.ts';
 import type { Question } from './scenario/scenario.ts';
@@ -17,12 +17,16 @@ export function Comparison({ kept }: { kept: Question }) {
           Work on this one
         </button>
       </Side>
-      <Side title="Changing" question={present} />
+      <Side title="Changing" question={present}>
+        <button type="button" className="quiet-button" onClick={() => compare(true)}>
+          Keep this one
+        </button>
+      </Side>
     </div>
   );
 }
 
-function Side({ title, question, children }: { title: string; question: Question; children?: React.ReactNode }) {
+function Side({ title, question, children }: { title: string; question: Question; children: React.ReactNode }) {
   return (
     <section className="card comparison-side" aria-label={`${title} plan`}>
       <div className="comparison-head">

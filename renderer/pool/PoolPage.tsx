@@ -164,9 +164,14 @@ function Serving() {
           Drop a GGUF on this window, or choose one under <a href={hrefOf('models')}>Models</a>, and serve it on this
           machine and its neighbours. Where its layers lie will be seen here.
         </p>
-        <p>
-          To try it first with the small model that comes along, run <code>npm run demo</code> in the folder of Roomful.
-        </p>
+        {window.roomful === undefined ? (
+          <p>
+            To try it first with the small model that comes along, run <code>npm run demo</code> in the folder of
+            Roomful.
+          </p>
+        ) : (
+          <p>The list there begins with small ones, which are downloaded for you.</p>
+        )}
       </Empty>
     </section>
   );

@@ -4,17 +4,15 @@ export const themes = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
 const KEY = 'roomful-theme';
+const YEAR_S = 365 * 24 * 3600;
 
-/** How the window looks; kept by the browser. */
+/** How the window looks; kept by the browser, in a cookie, since the port of the page may be another at every start. */
 export const useTheme = create<{ theme: Theme }>()(() => ({ theme: keptTheme() }));
 
 export function chooseTheme(theme: Theme): void {
   useTheme.setState({ theme });
-  try {
-    localStorage.setItem(KEY, theme);
-  } catch {
-    // A browser that keeps nothing shows the choice until it is closed.
-  }
+  // biome-ignore lint/suspicious/noDocumentCookie: the theme is wanted before the first paint, and CookieStore is asynchronous
+  document.cookie = `${KEY}=${theme}; Max-Age=${YEAR_S}; Path=/; SameSite=Strict`;
   showTheme();
 }
 
@@ -26,10 +24,6 @@ export function showTheme(): void {
 }
 
 function keptTheme(): Theme {
-  try {
-    const kept = localStorage.getItem(KEY);
-    return themes.find((theme) => theme === kept) ?? 'system';
-  } catch {
-    return 'system';
-  }
+  const kept = new RegExp(`(?:^|; )${KEY}=(\\w+)`).exec(document.cookie)?.[1];
+  return themes.find((theme) => theme === kept) ?? 'system';
 }

@@ -5,7 +5,8 @@ import { Segments } from '../../controls/Segments.tsx';
 import { useMember } from '../../member/memberStore.ts';
 import { ask, endGesture, useAsked } from '../playgroundStore.ts';
 import { knownModels } from '../scenario/knownModels.ts';
-import { libraryChoice, type ModelChoice, modelName } from '../scenario/modelChoice.ts';
+import { exactChoice } from '../scenario/libraryShapes.ts';
+import { type ModelChoice, modelName } from '../scenario/modelChoice.ts';
 
 const OWN = 'own';
 const contexts = [1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
@@ -23,7 +24,7 @@ export function ModelPanel() {
         <select
           className="select"
           value={choiceValue(model)}
-          onChange={(event) => ask({ model: choiceOf(event.target.value, model) })}
+          onChange={(event) => void choiceOf(event.target.value, model).then((chosen) => ask({ model: chosen }))}
         >
           <LibraryOptions model={model} />
           <optgroup label="Known models">
@@ -112,11 +113,11 @@ function choiceValue(model: ModelChoice): string {
   return model.kind === 'known' ? model.id : `library ${model.id}`;
 }
 
-function choiceOf(value: string, present: ModelChoice): ModelChoice {
+async function choiceOf(value: string, present: ModelChoice): Promise<ModelChoice> {
   if (value === choiceValue(present)) return present;
   if (value === OWN) return standard;
   const held = useMember.getState().library?.models.find(({ id }) => value === `library ${id}`);
-  return held === undefined ? { kind: 'known', id: value } : libraryChoice(held);
+  return held === undefined ? { kind: 'known', id: value } : exactChoice(held);
 }
 
 /** The models of this machine, and the one that is planned for where it is none of them. */

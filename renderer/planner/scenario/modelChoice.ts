@@ -8,8 +8,17 @@ export type ModelChoice =
   | { kind: 'known'; id: string }
   /** Layers that are all alike, by three numbers. */
   | { kind: 'own'; layers: number; hiddenSize: number; weightBytes: number }
-  /** From the library of this member, by its content id; with its numbers, so that others can open it too. */
-  | { kind: 'library'; id: string; name: string; layers: number; hiddenSize: number; weightBytes: number };
+  /** From the library of this member, by its content id; with what its header says, so that others can open it too. */
+  | {
+      kind: 'library';
+      id: string;
+      name: string;
+      layers: number;
+      hiddenSize: number;
+      weightBytes: number;
+      /** Null where its header could not be read, and the numbers have to do. */
+      shape: ModelShape | null;
+    };
 
 type Numbers = Pick<Extract<ModelChoice, { kind: 'own' }>, 'layers' | 'hiddenSize' | 'weightBytes'>;
 
@@ -19,7 +28,9 @@ const kvBytesPerToken = 2 * 8 * 128 * 2;
 
 /** The shape that the planner wants. Null for a known model that this version does not know. */
 export function shapeOf(choice: ModelChoice): ModelShape | null {
-  return choice.kind === 'known' ? (knownModel(choice.id)?.shape ?? null) : equalShape(choice, modelName(choice));
+  if (choice.kind === 'known') return knownModel(choice.id)?.shape ?? null;
+  if (choice.kind === 'library' && choice.shape !== null) return { ...choice.shape, name: choice.name };
+  return equalShape(choice, modelName(choice));
 }
 
 export function modelName(choice: ModelChoice): string {
@@ -48,10 +59,14 @@ function equalShape({ layers, hiddenSize, weightBytes }: Numbers, name: string):
 }
 
 /**
- * A model of the library, as its header's numbers tell: layers that are all alike, and of a transformer's weights about
- * 12 x hidden size squared in each.
+ * A model of the library with the shape that its header tells. Without one, layers that are all alike, and of a
+ * transformer's weights about 12 x hidden size squared in each.
  */
-export function libraryChoice({ id, name, layers, parameters, bytes }: LibraryModel): ModelChoice {
-  const hiddenSize = Math.max(64, Math.round(Math.sqrt(parameters / (12 * Math.max(1, layers))) / 64) * 64);
-  return { kind: 'library', id, name, layers, hiddenSize, weightBytes: Math.max(1e6, bytes) };
+export function libraryChoice(
+  { id, name, layers, parameters, bytes }: LibraryModel,
+  shape: ModelShape | null,
+): ModelChoice {
+  const hiddenSize =
+    shape?.hiddenSize ?? Math.max(64, Math.round(Math.sqrt(parameters / (12 * Math.max(1, layers))) / 64) * 64);
+  return { kind: 'library', id, name, layers, hiddenSize, weightBytes: Math.max(1e6, bytes), shape };
 }

@@ -37,10 +37,44 @@ const numbers = {
   weightBytes: z.number().min(1e6).max(9e15),
 };
 
+const layer = z.strictObject({
+  /** How many layers in a row are like this one. */
+  count: count(512),
+  weightBytes: bytes,
+  kvBytesPerToken: bytes,
+  slidingWindow: count(9e15).nullable(),
+  expertBytes: bytes.optional(),
+  stateBytesPerSlot: bytes.optional(),
+});
+
+/** Of a model's header; the planner refuses what does not go together. */
+const shape = z.strictObject({
+  name,
+  architecture: name,
+  hiddenSize: count(1e6),
+  vocabularySize: count(1e9),
+  contextLength: z.int().min(0),
+  layers: z
+    .array(layer)
+    .max(512)
+    .transform((runs) => runs.flatMap(({ count: many, ...alike }) => Array.from({ length: many }, () => alike)))
+    .refine((layers) => layers.length <= 512, 'has too many layers'),
+  embeddingBytes: bytes,
+  outputBytes: bytes,
+  sharedBytes: bytes,
+  tiedBytes: bytes.optional(),
+  cutPoints: z.array(count(512)).max(512),
+  unsplittableReason: z.string().max(1000).nullable(),
+  attentionHeads: count(1e6).optional(),
+  feedForwardSize: count(1e9).optional(),
+  parameters: z.number().min(0).optional(),
+  experts: z.strictObject({ count: count(1e6), usedPerToken: count(1e6) }).nullish(),
+});
+
 const model = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('known'), id: name }),
   z.strictObject({ kind: z.literal('own'), ...numbers }),
-  z.strictObject({ kind: z.literal('library'), id: name, name, ...numbers }),
+  z.strictObject({ kind: z.literal('library'), id: name, name, ...numbers, shape: shape.nullable().default(null) }),
 ]);
 
 const position = z.strictObject({ x: z.number().min(-1e6).max(1e6), y: z.number().min(-1e6).max(1e6) });

@@ -4,7 +4,7 @@ import type { Question } from './scenario.ts';
 
 /** How to serve what is planned, or in one line why that cannot be. */
 export function serveParams(question: Question): { params: MethodParams<'serve'> } | { reason: string } {
-  const { model, members, context, slots, kvType, force, policy } = question;
+  const { model, members, context, slots, kvType, force, policy, plainRam } = question;
   if (model.kind !== 'library') return { reason: 'Choose a model of this machine to serve it from here.' };
   const { plan } = answerTo(question);
   if (plan === null || plan.pipelines.length === 0) return { reason: 'This does not fit yet.' };
@@ -13,7 +13,6 @@ export function serveParams(question: Question): { params: MethodParams<'serve'>
   if (imagined.length > 0) {
     return { reason: `${imagined.map(({ name }) => name).join(', ')}: imagined members cannot serve.` };
   }
-  if (policy === 'proportional') return { reason: 'The pool serves with the fewest hops: choose that policy first.' };
   const [first = []] = used;
   const one = used.length === 1;
   return {
@@ -22,6 +21,8 @@ export function serveParams(question: Question): { params: MethodParams<'serve'>
       contextLength: Math.max(16, context),
       slots: Math.min(slots, 64),
       kvType,
+      policy,
+      plainRam,
       // One pipeline is served on the members that were seen; several are left to the pool's own plan.
       ...(one
         ? { members: first, force: first.length > 1 ? 'cluster' : 'single' }

@@ -1,8 +1,29 @@
 import { expect, test } from 'vitest';
+import type { ModelShape } from '../../../electron/planner/modelShape.ts';
 import { exampleScenario, imaginedMember, type Scenario } from './scenario.ts';
 import { readShared, scenarioFragment, scenarioText } from './sharedScenario.ts';
 
 const { question } = exampleScenario();
+
+const layer = { weightBytes: 1e8, kvBytesPerToken: 512, slidingWindow: null, expertBytes: 0, stateBytesPerSlot: 0 };
+const shape: ModelShape = {
+  name: 'n',
+  architecture: 'gemma3',
+  hiddenSize: 64,
+  vocabularySize: 512,
+  contextLength: 4096,
+  layers: [layer, layer, { ...layer, weightBytes: 2e8, slidingWindow: 1024 }],
+  embeddingBytes: 1e7,
+  outputBytes: 1e7,
+  sharedBytes: 0,
+  tiedBytes: 1e7,
+  cutPoints: [1, 2],
+  unsplittableReason: null,
+  attentionHeads: 8,
+  feedForwardSize: 256,
+  parameters: 5e8,
+  experts: null,
+};
 
 const scenarios: Record<string, Scenario> = {
   example: { question, positions: { m1: { x: -10.5, y: 4 } } },
@@ -14,7 +35,14 @@ const scenarios: Record<string, Scenario> = {
   'a model of the library': {
     question: {
       ...question,
-      model: { kind: 'library', id: 'abc', name: 'n', layers: 2, hiddenSize: 64, weightBytes: 1e9 },
+      model: { kind: 'library', id: 'abc', name: 'n', layers: 2, hiddenSize: 64, weightBytes: 1e9, shape: null },
+    },
+    positions: {},
+  },
+  'the exact shape of a model': {
+    question: {
+      ...question,
+      model: { kind: 'library', id: 'abc', name: 'n', layers: 3, hiddenSize: 64, weightBytes: 1e9, shape },
     },
     positions: {},
   },

@@ -7,12 +7,12 @@ const MAX_CHARACTERS = 4_000_000;
 
 /** A scenario as the text of a file. */
 export function scenarioText(scenario: Scenario): string {
-  return `${JSON.stringify({ roomful: 'plan', format: FORMAT, ...scenario }, null, 2)}\n`;
+  return `${JSON.stringify({ roomful: 'plan', format: FORMAT, ...scenario }, layersInRuns, 2)}\n`;
 }
 
 /** The fragment of an address that shows the scenario: `#/planner?room=...`. */
 export function scenarioFragment(scenario: Scenario): string {
-  return `#/planner?room=${toBase64Url(JSON.stringify({ roomful: 'plan', format: FORMAT, ...scenario }))}`;
+  return `#/planner?room=${toBase64Url(JSON.stringify({ roomful: 'plan', format: FORMAT, ...scenario }, layersInRuns))}`;
 }
 
 /**
@@ -35,6 +35,19 @@ function scenarioFile(value: unknown): unknown {
   const { roomful: _mark, format, ...scenario } = { format: null, ...value };
   if (format !== FORMAT) throw new Error('This plan was made by another version of Roomful.');
   return scenario;
+}
+
+/** Layers that are alike, as most are, take the room of one: a link is to stay short. */
+function layersInRuns(key: string, value: unknown): unknown {
+  if (key !== 'layers' || !Array.isArray(value)) return value;
+  const runs: { text: string; count: number; layer: object }[] = [];
+  for (const layer of value) {
+    const text = JSON.stringify(layer);
+    const last = runs.at(-1);
+    if (last?.text === text) last.count += 1;
+    else runs.push({ text, count: 1, layer });
+  }
+  return runs.map(({ count, layer }) => ({ count, ...layer }));
 }
 
 function parseJson(text: string | null): unknown {
