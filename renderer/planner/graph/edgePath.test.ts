@@ -15,6 +15,12 @@ test('there and back do not lie on each other', () => {
   expect(back.label.y).toBeLessThan(25);
 });
 
+test.each([200, -200])('where boxes stand above each other, the labels of there and back stand apart (%i px)', (y) => {
+  const there = edgePath(box(0, 0), box(0, y), false).label.x - 50;
+  const back = edgePath(box(0, y), box(0, 0), true).label.x - 50;
+  expect(Math.sign(there)).toBe(-Math.sign(back));
+});
+
 test('boxes at one place have a path of numbers', () => {
   for (const bent of [true, false]) expect(edgePath(box(0, 0), box(0, 0), bent).path).not.toMatch(/NaN|Infinity/);
 });

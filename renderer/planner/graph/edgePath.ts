@@ -28,8 +28,9 @@ export function edgePath(from: Box, to: Box, bent: boolean): { path: string; lab
   const start = border(from, a, bent ? control : b);
   const end = border(to, b, bent ? control : a);
   const at = (from: number, via: number, to: number) => (bent ? from / 4 + via / 2 + to / 4 : (from + to) / 2);
-  // Above a straight line, or to its right where it is steep.
-  const side = bent ? 0 : BESIDE * (b.x < a.x || (b.x === a.x && b.y < a.y) ? -1 : 1);
+  // Above a straight line; beside it where it is steep, away from the bent line that leads back.
+  const steep = Math.abs(b.y - a.y) > Math.abs(b.x - a.x);
+  const side = bent ? 0 : BESIDE * (steep || b.x < a.x ? -1 : 1);
   const label = {
     x: at(start.x, control.x, end.x) + ((b.y - a.y) / length) * side * LABEL_ASPECT,
     y: at(start.y, control.y, end.y) - ((b.x - a.x) / length) * side,
