@@ -192,7 +192,7 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
     await page.getByRole('region', { name: 'Worth a try' }).waitFor();
     await check('models');
     await show('Settings');
-    await page.getByRole('region', { name: 'This machine' }).waitFor();
+    await page.getByRole('region', { name: 'This machine', exact: true }).waitFor();
     await check('settings');
     await show('Logs');
     await page.getByRole('region', { name: 'Health' }).waitFor();
