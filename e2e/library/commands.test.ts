@@ -94,6 +94,9 @@ test('import, models, verify and rm, in words and as JSON', async () => {
   const limits = { diskBytes: null, bytesPerSecond: 50e6, loadedShare: 0.2 };
   expect(await json(['limits', '--bandwidth', '50MB', '--beside', '20'])).toEqual(limits);
   expect((await run(['limits'])).out).toMatch(/a fifth of the disk.*\n.*50\.0 MB\/s.*\n.* 20 % of the time/);
+  const none = await json(['limits', '--disk', '200GB', '--bandwidth', 'none']);
+  expect(none).toMatchObject({ diskBytes: 200e9, bytesPerSecond: null });
+  expect(await json(['limits', '--disk', 'auto'])).toMatchObject({ diskBytes: null, bytesPerSecond: null });
   expect(await json<LibraryState>(['models'])).toMatchObject({ models: [] });
   expect((await stat(files[0] ?? '')).isFile()).toBe(true);
 });

@@ -204,8 +204,8 @@ function stageText({ startLayer, endLayer, damaged, repaired }: StageCheck): str
 }
 
 async function limits(options: CommonOptions & LimitFlags): Promise<void> {
-  const { disk: diskBytes, bandwidth: bytesPerSecond, beside: loadedShare } = options;
-  const change = { diskBytes, bytesPerSecond, loadedShare };
+  const { beside: loadedShare } = options;
+  const change = { diskBytes: limitOf(options.disk), bytesPerSecond: limitOf(options.bandwidth), loadedShare };
   const isChange = Object.values(change).some((value) => value !== undefined);
   const home = homeOf(options);
   const now = isChange ? await callMember(home, 'changeLimits', change) : await callMember(home, 'limits', {});
@@ -219,14 +219,17 @@ async function limits(options: CommonOptions & LimitFlags): Promise<void> {
 }
 
 interface LimitFlags {
-  disk?: number | null;
-  bandwidth?: number | null;
+  disk?: number | 'none';
+  bandwidth?: number | 'none';
   beside?: number;
 }
 
-function parseLimit(text: string): number | null {
-  return ['auto', 'none'].includes(text) ? null : parseBytes(text);
+/** Bytes, or that there is no limit: commander takes null for a value that is missing. */
+function parseLimit(text: string): number | 'none' {
+  return ['auto', 'none'].includes(text) ? 'none' : parseBytes(text);
 }
+
+const limitOf = (given: number | 'none' | undefined): number | null | undefined => (given === 'none' ? null : given);
 
 function parsePercent(text: string): number {
   const percent = Number(text.replace(/\s*%$/, ''));
