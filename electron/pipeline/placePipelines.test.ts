@@ -60,9 +60,18 @@ test('of a card its memory is taken first, then the plain RAM beside it', () => 
 });
 
 test('members that are named are used in their order', () => {
-  const room = ['cyd', 'ada', 'bob'].map((name) => member(name, 300 * MB));
-  const [stages = []] = holders(room, { ordered: true });
-  expect(stages.map((stage) => stage.slice(0, 3))).toEqual(['cyd', 'ada', 'bob'].slice(0, stages.length));
+  const names = ['cyd', 'ada', 'bob'];
+  for (const order of [names, [...names].reverse(), ['bob', 'cyd', 'ada']]) {
+    const named = (bytes: number) => order.map((name) => member(name, bytes));
+    const used = (bytes: number) =>
+      holders(named(bytes), { ordered: true }).map((stages) => stages.map((stage) => stage.slice(0, 3)));
+    // Two of them suffice, or three.
+    const [two = []] = used(300 * MB);
+    expect(two).toHaveLength(2);
+    expect(two).toEqual(order.filter((name) => two.includes(name)));
+    const three = [member(order[0] ?? '', 300 * MB), ...named(200 * MB).slice(1)];
+    expect(holders(three, { ordered: true })[0]?.map((stage) => stage.slice(0, 3))).toEqual(order);
+  }
 });
 
 test('who is paused, of another build or not heard of holds nothing, and the reason is said', () => {
