@@ -6,7 +6,7 @@ import { openIdentity } from '../../electron/pool/identity.ts';
 import { sealAuthority } from '../../electron/pool/trust/sealAuthority.ts';
 import { askPeer } from '../../electron/pool/trust/trustPeers.ts';
 import { MemberClient } from '../../electron/wire/memberClient.ts';
-import { CallRefused } from '../../electron/wire/wireError.ts';
+import { WireError } from '../../electron/wire/wireError.ts';
 import { eventually } from '../testing/eventually.ts';
 import { stageOrder } from '../testing/stageOrder.ts';
 import { type TrustMember, TrustRoom } from '../testing/trustMember.ts';
@@ -41,9 +41,11 @@ test('a removed member: its streams end on every member, its calls are refused, 
   const shown = cyd.trust.tls;
 
   expect(await ada.trust.remove(cyd.id)).toEqual([cyd.id]);
-  await expect(next).rejects.toMatchObject({ name: 'CallRefused', reason: 'NotAdmitted' });
-  // A call on the connection that is just being cut may hear nothing; the next one hears why.
-  await eventually(() => expect(client.hello({ wireVersion: 1, build: 'b' })).rejects.toBeInstanceOf(CallRefused));
+  // On a busy machine the connection may be cut before the reason is read; whoever asks then hears it.
+  await expect(next).rejects.toBeInstanceOf(WireError);
+  await eventually(() =>
+    expect(client.hello({ wireVersion: 1, build: 'b' })).rejects.toMatchObject({ reason: 'NotAdmitted' }),
+  );
   client.close();
   await eventually(() => expect(cyd.trust.pool).toBeNull());
   expect(cyd.trust.removal).toMatchObject({ poolName: "ada's pool" });

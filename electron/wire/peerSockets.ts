@@ -31,7 +31,11 @@ export class PeerSockets {
   drop(member: string): void {
     const sockets = [...(this.#sockets.get(member) ?? [])];
     setTimeout(() => {
-      for (const socket of sockets) socket.destroy();
+      // What says why is on its way: it goes out first, unless nobody takes it.
+      for (const socket of sockets) socket.destroySoon();
+      setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, DROP_GRACE_MS).unref();
     }, DROP_GRACE_MS).unref();
   }
 
