@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Member, startMember } from '../electron/member.ts';
 import { nodeLauncher } from '../electron/stage/nodeLauncher.ts';
 import { demoModelPath } from './testing/demoCorpus.ts';
+import { eventually } from './testing/eventually.ts';
 
 let home: string;
 let member: Member;
@@ -129,6 +131,28 @@ test('pages of chosen origins may call, asked on any route, and others may not',
   await api.call('changeEndpoint', { origins: [] });
   expect((await options('/v1/models')).status).toBe(403);
 });
+
+test('where its port is taken it says so, and is opened by itself once that is free', async () => {
+  const taken = createServer();
+  const { lan: open } = await member.api.call('changeEndpoint', { lan: true });
+  const port = Number(new URL(open.addresses[0] ?? '').port);
+  await member.api.call('changeEndpoint', { port });
+  await member.close();
+  taken.listen(port, '::');
+  await once(taken, 'listening');
+  member = await startMember({ home, name: 'ada', threads: 1, launcher: nodeLauncher });
+  const lan = async () => (await member.api.call('endpoint', {})).lan;
+  await eventually(async () => expect((await lan()).problem).toMatch(new RegExp(`Port ${port} .*--port`)));
+  await expect(member.api.call('changeEndpoint', { origins: ['http://notes.example'] })).resolves.toMatchObject({
+    lan: { wanted: true, addresses: [], port },
+  });
+  taken.close();
+  await once(taken, 'close');
+  await eventually(async () =>
+    expect(await lan()).toMatchObject({ wanted: true, problem: null, addresses: open.addresses }),
+  );
+  expect((await ask('/health')).status).toBe(200);
+}, 120_000);
 
 test('taken back, nobody is answered any more', async () => {
   const { lan } = await member.api.call('changeEndpoint', { lan: false });

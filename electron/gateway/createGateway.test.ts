@@ -216,6 +216,20 @@ describe('requests that cannot be read', () => {
     expect(errorOf(answer.slice(answer.indexOf('{'))).code).toBe('bad_http');
   });
 
+  it.each([
+    [
+      'a body',
+      'POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+    ],
+    ['headers', 'GET /health HTTP/1.1\r\nHost: localhost\r\nX: '],
+  ])('%s that does not come to an end is told so when its time is over', async (_name, bytes) => {
+    const hasty = await listen({ models: servedModels(), requestTimeoutMs: 200 });
+    const answer = await rawBytes(hasty.port, bytes);
+    expect(answer).toMatch(/^HTTP\/1.1 408 /);
+    expect(errorOf(answer.slice(answer.indexOf('{')))).toMatchObject({ type: 'invalid_request_error', param: null });
+    await hasty.app.close();
+  });
+
   it('a request that is left half sent', async () => {
     const socket = connect(gateway.port, '127.0.0.1');
     socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"mod');

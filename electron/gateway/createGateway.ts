@@ -48,6 +48,8 @@ export interface GatewayOptions {
   requests?: RequestLog;
   /** Largest body in bytes; beyond it 413. */
   bodyLimit?: number;
+  /** A request that has not arrived whole by then gets 408, ms. */
+  requestTimeoutMs?: number;
   /** See `GatewayContext`. */
   keepAliveMs?: number;
   /** Starts the processes that render chat templates; Node's own where it is left out. */
@@ -61,30 +63,37 @@ const DEFAULT_KEEP_ALIVE_MS = 5_000;
 const FAILURE_GRACE_MS = 10;
 /** What other machines may ask without a key. */
 const OPEN_PATHS = ['/health', '/ca.pem'];
-const REQUEST_TIMEOUT_MS = 60_000; // for a request to arrive whole
+const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
+/** How often Node looks for requests that are late; its own 30 s would make of 60 s one and a half minutes. */
+const LATE_CHECK_MS = 5_000;
 
 /**
  * The HTTP server of a member. `listen({port})` serves on loopback, and without `lan` nothing that comes over another address
  * is answered; `close()` ends every stream and aborts its generation.
  */
 export function createGateway(options: GatewayOptions): FastifyInstance {
-  const { lan } = options;
+  const { lan, requestTimeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
+  const http = {
+    requestTimeout: requestTimeoutMs,
+    // Node wants headers to be late no later than the whole.
+    headersTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: Math.min(LATE_CHECK_MS, requestTimeoutMs),
+    // The access guard answers a missing Host in the shape of all errors.
+    requireHostHeader: false,
+  };
   const app: FastifyInstance = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
     bodyLimit: options.bodyLimit ?? DEFAULT_BODY_LIMIT,
     forceCloseConnections: true,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    // The access guard answers a missing Host in the shape of all errors.
-    http: { requireHostHeader: false },
+    requestTimeout: requestTimeoutMs,
+    http,
     genReqId: () => randomBytes(12).toString('hex'),
     clientErrorHandler: answerBrokenRequest,
     ...(lan && {
       serverFactory: (handler: RequestListener): Server => {
         const { cert, key } = lan.tls;
-        const server = createHttps({ cert, key, minVersion: 'TLSv1.2', requireHostHeader: false }, handler);
-        server.requestTimeout = REQUEST_TIMEOUT_MS;
-        return server;
+        return createHttps({ cert, key, minVersion: 'TLSv1.2', ...http }, handler);
       },
     }),
     routerOptions: { maxParamLength: 512 },

@@ -42,6 +42,7 @@ export async function startEndpoint(
     },
     createServer: (tls, rules) => createServer({ tls, keys }, { rules, requests }),
     onChange,
+    onProblem: warn('the endpoint was not opened to other machines'),
   });
   closers.add(
     () => keys.close(),

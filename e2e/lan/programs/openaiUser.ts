@@ -3,8 +3,8 @@ import OpenAI from 'openai';
 import { z } from 'zod';
 
 /**
- * Somebody with the official OpenAI client on a machine of the LAN. The argument is the gateway there; each line of standard
- * input is a request, each line of standard output says what came of one.
+ * Somebody with the official OpenAI client on a machine of the LAN. The first argument is the gateway, the second, where it asks
+ * for one, the key; each line of standard input is a request, each line of standard output says what came of one.
  */
 const requestSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('models'), id: z.number() }),
@@ -18,7 +18,7 @@ const requestSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('leave'), id: z.number() }),
 ]);
 
-const client = new OpenAI({ baseURL: `${process.argv[2]}/v1`, apiKey: 'unused', maxRetries: 0 });
+const client = new OpenAI({ baseURL: `${process.argv[2]}/v1`, apiKey: process.argv[3] ?? 'unused', maxRetries: 0 });
 const streams = new Map<number, AbortController>();
 const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 

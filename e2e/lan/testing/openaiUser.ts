@@ -27,7 +27,13 @@ export interface Asked {
   leave(): void;
 }
 
-/** Somebody with the official OpenAI client on a machine of the LAN, who talks to the gateway there. */
+/** What the endpoint of another machine asks for: a key, and the file of the certificate to be trusted. */
+export interface Pass {
+  key: string;
+  ca: string;
+}
+
+/** Somebody with the official OpenAI client on a machine of the LAN, who talks to the gateway there, or with a pass to another. */
 export class OpenaiUser {
   readonly #process: LanProcess;
   #next = 1;
@@ -36,8 +42,9 @@ export class OpenaiUser {
     this.#process = process;
   }
 
-  static async start(machine: LanMachine, gateway: string): Promise<OpenaiUser> {
-    const started = machine.start(process.execPath, [program, gateway]);
+  static async start(machine: LanMachine, gateway: string, pass?: Pass): Promise<OpenaiUser> {
+    const args = [program, gateway, ...(pass ? [pass.key] : [])];
+    const started = machine.start(process.execPath, args, pass ? { env: { NODE_EXTRA_CA_CERTS: pass.ca } } : {});
     await started.says(/"ready"/);
     return new OpenaiUser(started);
   }

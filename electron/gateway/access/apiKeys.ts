@@ -18,8 +18,8 @@ const keySchema = z.object({
 const fileSchema = z.object({ keys: z.array(keySchema) });
 type KeptKey = z.infer<typeof keySchema>;
 
-/** Usage is written down this long after it came, so that a busy key costs no write a request, ms. */
-const WRITE_AFTER_MS = 5_000;
+/** Usage is written down this long after it came, so that busy keys cost two writes a second at most, ms. */
+const WRITE_AFTER_MS = 500;
 const MOST_KEYS = 1000;
 
 /**
@@ -126,7 +126,7 @@ export class ApiKeys {
 }
 
 export interface ApiKeysOptions {
-  /** Called after every change, of usage some seconds later. */
+  /** Called after every change, of usage half a second later. */
   onChange?: () => void;
   /** Hears why usage could not be written down. */
   onProblem: (cause: unknown) => void;

@@ -17,6 +17,9 @@ const settingsSchema = z.object({
 type Settings = z.infer<typeof settingsSchema>;
 
 const DEFAULT_PORT = 8443;
+/** The first wait after the endpoint could not be opened; each further one is twice as long, ms. */
+const RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
 
 /** What the endpoint needs of the pool that this machine is in. */
 export interface LanPool {
@@ -37,11 +40,14 @@ export interface LanEndpointOptions {
   /** A server of HTTPS that asks for keys; it does not listen yet. */
   createServer: (tls: TlsMaterial, rules: AccessRules) => FastifyInstance;
   onChange: () => void;
+  /** Hears why a later try failed. */
+  onProblem: (cause: unknown) => void;
 }
 
 /**
  * Whether and how programs of other machines, and pages of other origins, may use this member's endpoint: nobody, until its
- * owner chooses. The choice is kept; where it cannot be had now `access` says why, and `refresh` tries again.
+ * owner chooses. The choice is kept; where it cannot be had now `access` says why, and it is tried again by itself, ever more
+ * seldom, and at once when the pool or the addresses of this machine are others.
  */
 export class LanEndpoint {
   /** Of pages that may call, here and on loopback. */
@@ -53,6 +59,8 @@ export class LanEndpoint {
   #shown: TlsMaterial | null = null;
   #problem: string | null = null;
   #closed = false;
+  /** The next try, and what the last one found. */
+  #retry: { ground: string; timer: NodeJS.Timeout } | null = null;
   #work: Promise<void> = Promise.resolve();
 
   private constructor(options: LanEndpointOptions, settings: Settings) {
@@ -98,6 +106,7 @@ export class LanEndpoint {
       this.#settings = next;
       try {
         if (moves) {
+          this.#stopRetrying();
           await this.#end();
           await this.#begin();
         }
@@ -105,7 +114,7 @@ export class LanEndpoint {
       } catch (cause) {
         this.#settings = before;
         await this.#end();
-        await this.#tryBegin();
+        await this.#try();
         throw new GatewayError(lineOf(cause), { status: 409, code: 'endpoint_not_opened', cause });
       }
     });
@@ -119,24 +128,61 @@ export class LanEndpoint {
       const before = JSON.stringify(this.access);
       const { pool } = this.#options;
       if (this.#server !== null && !pool.isIn()) await this.#end();
-      if (this.#server === null) await this.#tryBegin();
-      else if (this.#shown !== pool.tls() || !holdsHosts(pool.tls().cert, this.#hosts())) await this.#certify();
+      const asWanted = this.#isAsWanted();
+      if (asWanted) this.#problem = null;
+      if (asWanted || this.#retry?.ground !== this.#ground()) this.#stopRetrying();
+      if (!asWanted && this.#retry === null) await this.#try();
       if (JSON.stringify(this.access) !== before) this.#options.onChange();
     });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#stopRetrying();
     await this.#queue(() => this.#end());
   }
 
-  async #tryBegin(): Promise<void> {
+  /** Opens it, or gets it a certificate that fits; where that fails it tries again later. */
+  async #try(tries = 1): Promise<void> {
     try {
-      await this.#begin();
+      await (this.#server === null ? this.#begin() : this.#certify());
       this.#problem = null;
+      this.#stopRetrying();
     } catch (cause) {
       this.#problem = lineOf(cause);
+      this.#retryLater(tries);
     }
+  }
+
+  #retryLater(tries: number): void {
+    this.#stopRetrying();
+    if (this.#closed) return;
+    const again = async (): Promise<void> => {
+      if (this.#closed || this.#retry?.timer !== timer) return;
+      const before = JSON.stringify(this.access);
+      await this.#try(tries + 1);
+      if (JSON.stringify(this.access) !== before) this.#options.onChange();
+    };
+    const timer = setTimeout(() => void this.#queue(again).catch(this.#options.onProblem), retryAfterMs(tries)).unref();
+    this.#retry = { ground: this.#ground(), timer };
+  }
+
+  #stopRetrying(): void {
+    clearTimeout(this.#retry?.timer);
+    this.#retry = null;
+  }
+
+  /** What a try depends on, as far as it is known here. */
+  #ground(): string {
+    const { pool } = this.#options;
+    return JSON.stringify([pool.isIn() ? pool.tls().cert : null, this.#hosts()]);
+  }
+
+  /** It is open, and shows a certificate that fits. */
+  #isAsWanted(): boolean {
+    if (this.#server === null) return false;
+    const { cert } = this.#options.pool.tls();
+    return this.#shown?.cert === cert && holdsHosts(cert, this.#hosts());
   }
 
   async #begin(): Promise<void> {
@@ -178,19 +224,19 @@ export class LanEndpoint {
     const { pool } = this.#options;
     try {
       await pool.certifyHosts(this.#hosts());
-      this.#problem = null;
     } catch (cause) {
       // It goes on with the certificate that it has: some of its addresses may still be in it.
-      this.#problem = `The certificate lacks an address: ${lineOf(cause)}`;
+      throw new Error(`The certificate lacks an address: ${lineOf(cause)}`, { cause });
+    } finally {
+      this.#show(pool.tls());
     }
-    const tls = pool.tls();
+  }
+
+  #show(tls: TlsMaterial): void {
     if (tls === this.#shown) return;
     // The server of `createServer` speaks HTTPS.
-    (this.#server?.server as Server | undefined)?.setSecureContext({
-      cert: tls.cert,
-      key: tls.key,
-      minVersion: 'TLSv1.2',
-    });
+    const server = this.#server?.server as Server | undefined;
+    server?.setSecureContext({ cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' });
     this.#shown = tls;
   }
 
@@ -213,6 +259,11 @@ export class LanEndpoint {
     this.#work = done.catch(() => {});
     return done;
   }
+}
+
+/** How long to wait after so many tries in a row that failed, ms. */
+export function retryAfterMs(tries: number): number {
+  return Math.min(LONGEST_RETRY_MS, RETRY_MS * 2 ** Math.min(tries - 1, 16));
 }
 
 function bracketed(host: string): string {
