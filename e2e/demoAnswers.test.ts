@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ServingModel } from '../electron/pipeline/modelServing.ts';
+import type { ServingModel } from '../electron/pipeline/serving/modelServing.ts';
 import { askAll } from './testing/askChat.ts';
 import { demoCorpus, demoModelPath, demoPrompt } from './testing/demoCorpus.ts';
 import { Judge } from './testing/judge.ts';

@@ -1,7 +1,7 @@
 import { getLlama, LlamaLogLevel, type Token } from 'node-llama-cpp';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ServingModel } from '../electron/pipeline/modelServing.ts';
+import type { ServingModel } from '../electron/pipeline/serving/modelServing.ts';
 import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
 import { generated } from './testing/generated.ts';
 import { TestRoom } from './testing/testRoom.ts';

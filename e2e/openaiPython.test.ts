@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ServingModel } from '../electron/pipeline/modelServing.ts';
+import type { ServingModel } from '../electron/pipeline/serving/modelServing.ts';
 import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
 import { TestRoom } from './testing/testRoom.ts';
 

@@ -4,7 +4,7 @@ import { join, sep } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serveModel } from '../electron/cli/serveModel.ts';
 import { ggufBytes, modelEntries } from '../electron/gguf/testing/ggufBytes.ts';
-import type { ServeEvent, ServeRequest } from '../electron/pipeline/serveEvents.ts';
+import type { ServeEvent, ServeRequest } from '../electron/pipeline/serving/serveEvents.ts';
 import { generateModel } from './models/generateModel.ts';
 import { demoModelPath } from './testing/demoCorpus.ts';
 import { processTree } from './testing/processTree.ts';

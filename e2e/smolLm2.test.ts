@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelShape } from '../electron/gguf/modelShape.ts';
 import { openModel } from '../electron/gguf/openModel.ts';
-import type { ServingModel } from '../electron/pipeline/modelServing.ts';
-import { servingSizes } from '../electron/pipeline/servingSizes.ts';
+import { servingSizes } from '../electron/pipeline/placement/servingSizes.ts';
+import type { ServingModel } from '../electron/pipeline/serving/modelServing.ts';
 import { smolLm2 } from './models/smolLm2.ts';
 import { demoCorpus } from './testing/demoCorpus.ts';
 import { generated } from './testing/generated.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ServingFigures } from '../electron/gateway/memberApi.ts';
 import { servingPipelines } from '../electron/gateway/servingActions.ts';
-import type { ServingModel } from '../electron/pipeline/modelServing.ts';
-import type { PipelineNumbers } from '../electron/pipeline/pipelineNumbers.ts';
-import { greedySampling, plainSampling } from '../electron/pipeline/plainSampling.ts';
-import type { TokenSampling } from '../electron/pipeline/servedModel.ts';
+import type { PipelineNumbers } from '../electron/pipeline/numbers/pipelineNumbers.ts';
+import { greedySampling, plainSampling } from '../electron/pipeline/sampling/plainSampling.ts';
+import type { ServingModel } from '../electron/pipeline/serving/modelServing.ts';
+import type { TokenSampling } from '../electron/pipeline/serving/servedModel.ts';
 import { DelayRelay } from './bench/delayRelay.ts';
 import { smolLm2 } from './models/smolLm2.ts';
 import { demoCorpus, demoDraftPath, demoModelPath, demoPrompt } from './testing/demoCorpus.ts';

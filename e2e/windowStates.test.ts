@@ -17,7 +17,7 @@ import { servedModels, type WholeModel } from '../electron/gateway/testing/whole
 import { localMemberApi, MemberStateStore, type TopicSource } from '../electron/gateway/window/memberState.ts';
 import { readRendererFiles } from '../electron/gateway/window/rendererFiles.ts';
 import { WindowAccess } from '../electron/gateway/window/windowAccess.ts';
-import type { ServedModel } from '../electron/pipeline/servedModel.ts';
+import type { ServedModel } from '../electron/pipeline/serving/servedModel.ts';
 import { hasChromium, launchChromium } from './testing/chromium.ts';
 
 const SCREENSHOTS = 'test-results/window';

@@ -13,9 +13,9 @@ import { startGround } from './member/startGround.ts';
 import { startLibraryApi } from './member/startLibraryApi.ts';
 import { startMachine } from './member/startMachine.ts';
 import { startServing } from './member/startServing.ts';
-import { KeptServes } from './pipeline/keptServes.ts';
-import { MemoryTruthFile } from './pipeline/memoryTruthFile.ts';
-import type { ModelServing } from './pipeline/modelServing.ts';
+import { MemoryTruthFile } from './pipeline/placement/memoryTruthFile.ts';
+import { KeptServes } from './pipeline/serving/keptServes.ts';
+import type { ModelServing } from './pipeline/serving/modelServing.ts';
 
 export interface Member {
   readonly id: string;

@@ -5,10 +5,10 @@ import { type ChildMember, startChildMember } from '../../electron/cli/childMemb
 import { modelShape } from '../../electron/gguf/modelShape.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
 import { type Member, startMember } from '../../electron/member.ts';
-import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
-import { MOST_DRAFTS } from '../../electron/pipeline/mostDrafts.ts';
-import type { ServeRequest } from '../../electron/pipeline/serveEvents.ts';
-import { servingSizes } from '../../electron/pipeline/servingSizes.ts';
+import { servingSizes } from '../../electron/pipeline/placement/servingSizes.ts';
+import type { ServingModel } from '../../electron/pipeline/serving/modelServing.ts';
+import type { ServeRequest } from '../../electron/pipeline/serving/serveEvents.ts';
+import { MOST_DRAFTS } from '../../electron/pipeline/speculation/mostDrafts.ts';
 import type { ModelShape } from '../../electron/planner/modelShape.ts';
 import { memoryToShare } from '../../electron/planner/stageBytes.ts';
 import { foundPool } from '../../electron/pool/foundPool.ts';

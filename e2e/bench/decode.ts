@@ -1,6 +1,6 @@
-import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
-import { greedySampling } from '../../electron/pipeline/plainSampling.ts';
-import { wireSampling } from '../../electron/pipeline/wireSampling.ts';
+import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
+import { wireSampling } from '../../electron/pipeline/sampling/wireSampling.ts';
+import type { ServingModel } from '../../electron/pipeline/serving/modelServing.ts';
 import { loadAddon } from '../../electron/stage/loadAddon.ts';
 import type { NativeStage } from '../../electron/stage/nativeAddon.ts';
 import { nativeSampling } from '../../electron/stage/nativeSampling.ts';

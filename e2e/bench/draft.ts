@@ -1,5 +1,5 @@
-import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
-import { greedySampling } from '../../electron/pipeline/plainSampling.ts';
+import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
+import type { ServingModel } from '../../electron/pipeline/serving/modelServing.ts';
 import { demoCorpus, demoDraftPath, demoModelPath, demoPrompt } from '../testing/demoCorpus.ts';
 import { type BenchOptions, isWanted } from './benchOptions.ts';
 import { type BenchRoom, startBenchRoom } from './benchRoom.ts';

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import pino from 'pino';
 import { createGateway } from '../../electron/gateway/createGateway.ts';
-import type { GeneratedToken, GenerateRequest, ServedModel } from '../../electron/pipeline/servedModel.ts';
+import type { GeneratedToken, GenerateRequest, ServedModel } from '../../electron/pipeline/serving/servedModel.ts';
 import { startBenchRoom } from './benchRoom.ts';
 import type { StreamOrder, StreamTimes } from './gatewayClient.ts';
 import { median } from './median.ts';

@@ -1,5 +1,5 @@
-import { greedySampling } from '../../electron/pipeline/plainSampling.ts';
-import { wireSampling } from '../../electron/pipeline/wireSampling.ts';
+import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
+import { wireSampling } from '../../electron/pipeline/sampling/wireSampling.ts';
 import { loadAddon } from '../../electron/stage/loadAddon.ts';
 import { nativeSampling } from '../../electron/stage/nativeSampling.ts';
 import { median } from './median.ts';

@@ -1,5 +1,5 @@
-import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
-import { greedySampling } from '../../electron/pipeline/plainSampling.ts';
+import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
+import type { ServingModel } from '../../electron/pipeline/serving/modelServing.ts';
 import { type BenchOptions, isWanted } from './benchOptions.ts';
 import { startBenchRoom } from './benchRoom.ts';
 import { billionModel } from './billionModel.ts';

@@ -1,4 +1,4 @@
-import { greedySampling } from '../../electron/pipeline/plainSampling.ts';
+import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
 import type { BenchOptions } from './benchOptions.ts';
 import { startBenchRoom } from './benchRoom.ts';
 import { billionModel } from './billionModel.ts';

@@ -9,7 +9,7 @@ import { HolderPeers } from '../../electron/library/slices/holderPeers.ts';
 import { SliceGate } from '../../electron/library/slices/sliceGate.ts';
 import { SliceHolder } from '../../electron/library/slices/sliceHolder.ts';
 import { StageFileStore } from '../../electron/library/slices/stageFileStore.ts';
-import type { ModelHolder } from '../../electron/pipeline/modelFiles.ts';
+import type { ModelHolder } from '../../electron/pipeline/forming/modelFiles.ts';
 import { SliceStreams } from '../../electron/wire/sliceStreams.ts';
 import type { SliceReader, SliceSource } from '../../electron/wire/slicesService.ts';
 import { slicesService } from '../../electron/wire/slicesService.ts';

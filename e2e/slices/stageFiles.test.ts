@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { cutStage } from '../../electron/gguf/cutStage.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
 import type { StageFileStore } from '../../electron/library/slices/stageFileStore.ts';
-import type { ModelHolder } from '../../electron/pipeline/modelFiles.ts';
+import type { ModelHolder } from '../../electron/pipeline/forming/modelFiles.ts';
 import { generateModel } from '../models/generateModel.ts';
 import { demoModelPath } from '../testing/demoCorpus.ts';
 import { contentId, flipByte, SliceRoom, tensorAt } from './sliceRoom.ts';

@@ -6,8 +6,8 @@ import { modelFingerprint } from '../../electron/gguf/modelFingerprint.ts';
 import { modelShape } from '../../electron/gguf/modelShape.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
 import { writeVocabulary } from '../../electron/gguf/writeVocabulary.ts';
-import type { ModelFiles, OpenedModel } from '../../electron/pipeline/modelFiles.ts';
-import type { StageFileLease, StageFileRequest, StageFiles } from '../../electron/pipeline/stageFiles.ts';
+import type { ModelFiles, OpenedModel } from '../../electron/pipeline/forming/modelFiles.ts';
+import type { StageFileLease, StageFileRequest, StageFiles } from '../../electron/pipeline/forming/stageFiles.ts';
 
 /** One model on a disk that all members of a test share, for tests that are about something else than its travels. */
 export class DiskModel implements ModelFiles, StageFiles {

@@ -1,5 +1,5 @@
-import { greedySampling } from '../../electron/pipeline/plainSampling.ts';
-import type { ServedModel, TokenSampling } from '../../electron/pipeline/servedModel.ts';
+import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
+import type { ServedModel, TokenSampling } from '../../electron/pipeline/serving/servedModel.ts';
 
 /** The tokens that a served model answers with, its end token included. */
 export async function generated(

@@ -1,6 +1,6 @@
 import type { Member } from '../../electron/member.ts';
-import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
-import type { MemberPlace, ServeRequest } from '../../electron/pipeline/serveEvents.ts';
+import type { ServingModel } from '../../electron/pipeline/serving/modelServing.ts';
+import type { MemberPlace, ServeRequest } from '../../electron/pipeline/serving/serveEvents.ts';
 import type { ModelShape } from '../../electron/planner/modelShape.ts';
 import { sharesOf, TestRoom } from './testRoom.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { cutStage } from '../../electron/gguf/cutStage.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
-import { greedySampling } from '../../electron/pipeline/plainSampling.ts';
-import { wireSampling } from '../../electron/pipeline/wireSampling.ts';
+import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
+import { wireSampling } from '../../electron/pipeline/sampling/wireSampling.ts';
 import type { HostError } from '../../electron/stage/hostError.ts';
 import type { NativeLoadOptions } from '../../electron/stage/nativeAddon.ts';
 import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';

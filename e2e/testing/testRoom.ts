@@ -6,8 +6,8 @@ import { type DemoShareOptions, demoShares } from '../../electron/cli/demoShares
 import { modelShape } from '../../electron/gguf/modelShape.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
 import { type Member, startMember } from '../../electron/member.ts';
-import type { ServingModel } from '../../electron/pipeline/modelServing.ts';
-import type { MemberPlace, ServeRequest } from '../../electron/pipeline/serveEvents.ts';
+import type { ServingModel } from '../../electron/pipeline/serving/modelServing.ts';
+import type { MemberPlace, ServeRequest } from '../../electron/pipeline/serving/serveEvents.ts';
 import type { ModelShape } from '../../electron/planner/modelShape.ts';
 import { foundPool } from '../../electron/pool/foundPool.ts';
 import type { HostLauncher } from '../../electron/stage/hostLauncher.ts';

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { modelShape } from '../gguf/modelShape.ts';
 import { openModel } from '../gguf/openModel.ts';
-import type { ServeEvent } from '../pipeline/serveEvents.ts';
+import type { ServeEvent } from '../pipeline/serving/serveEvents.ts';
 import type { PlacedStage } from '../planner/placedStage.ts';
 import { type ChildMember, startChildMember } from './childMember.ts';
 import { createDemoHome } from './demoHome.ts';

@@ -1,4 +1,4 @@
-import { servingSizes } from '../pipeline/servingSizes.ts';
+import { servingSizes } from '../pipeline/placement/servingSizes.ts';
 import type { ModelShape } from '../planner/modelShape.ts';
 import { memoryToShare } from '../planner/stageBytes.ts';
 

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { servingSizes } from '../pipeline/servingSizes.ts';
+import { servingSizes } from '../pipeline/placement/servingSizes.ts';
 import { compactPlan } from '../planner/compactPlan.ts';
 import { InvalidInput } from '../planner/invalidInput.ts';
 import type { Member } from '../planner/member.ts';

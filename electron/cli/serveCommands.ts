@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ServeParams } from '../gateway/memberApi.ts';
-import type { ServeEvent } from '../pipeline/serveEvents.ts';
+import type { ServeEvent } from '../pipeline/serving/serveEvents.ts';
 import type { PlacedStage } from '../planner/placedStage.ts';
 import { type Force, forces, type KvType, kvTypes } from '../planner/planOptions.ts';
 import { askMember, callMember } from './callMember.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type ServeEvent, type ServeRequest, serveEventSchema } from '../pipeline/serveEvents.ts';
+import { type ServeEvent, type ServeRequest, serveEventSchema } from '../pipeline/serving/serveEvents.ts';
 import { readLines } from './readLines.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { ServedModel } from '../pipeline/servedModel.ts';
+import type { ServedModel } from '../pipeline/serving/servedModel.ts';
 import { invalidField } from './gatewayError.ts';
 import type { PromptPiece } from './template/plainText.ts';
 import type { AdmittedRequest, TextRequest } from './textRequest.ts';

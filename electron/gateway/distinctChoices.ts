@@ -1,5 +1,5 @@
-import { greedySampling } from '../pipeline/plainSampling.ts';
-import type { GeneratedToken, ServedModel, TokenPieces } from '../pipeline/servedModel.ts';
+import { greedySampling } from '../pipeline/sampling/plainSampling.ts';
+import type { GeneratedToken, ServedModel, TokenPieces } from '../pipeline/serving/servedModel.ts';
 import { type Draws, generateText } from './generateText.ts';
 import type { AdmittedRequest, TextEvent } from './textRequest.ts';
 import { tokenBytes } from './tokenBytes.ts';

@@ -1,4 +1,4 @@
-import type { ServedModels } from '../pipeline/servedModel.ts';
+import type { ServedModels } from '../pipeline/serving/servedModel.ts';
 import type { TemplateRenderer } from './template/templateRenderer.ts';
 
 /** What every route of the gateway works with. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { greedySampling } from '../pipeline/plainSampling.ts';
-import type { ServedModel } from '../pipeline/servedModel.ts';
+import { greedySampling } from '../pipeline/sampling/plainSampling.ts';
+import type { ServedModel } from '../pipeline/serving/servedModel.ts';
 import { generateText } from './generateText.ts';
 import { demoModel } from './testing/demoGateway.ts';
 import type { WholeModel } from './testing/wholeModel.ts';

@@ -1,4 +1,4 @@
-import type { GeneratedToken, ServedModel } from '../pipeline/servedModel.ts';
+import type { GeneratedToken, ServedModel } from '../pipeline/serving/servedModel.ts';
 import { AnswerParts } from './answerParts.ts';
 import type { AdmittedRequest, AnswerShape, TextEvent, TextUsage } from './textRequest.ts';
 import { TokenDetails } from './tokenDetails.ts';

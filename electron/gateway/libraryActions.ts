@@ -9,8 +9,8 @@ import type { CatalogueModel, LibraryModel, LibraryState, StageCheck } from '../
 import type { ModelLibrary } from '../library/modelLibrary.ts';
 import type { SecretStore } from '../library/secretStore.ts';
 import type { StageFileStore } from '../library/slices/stageFileStore.ts';
-import type { ModelHolder } from '../pipeline/modelFiles.ts';
-import { servingSizes } from '../pipeline/servingSizes.ts';
+import type { ModelHolder } from '../pipeline/forming/modelFiles.ts';
+import { servingSizes } from '../pipeline/placement/servingSizes.ts';
 import { describedShape } from '../planner/describedShape.ts';
 import type { Member } from '../planner/member.ts';
 import { plan } from '../planner/plan.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PipelineCounter } from '../pipeline/pipelineNumbers.ts';
+import { PipelineCounter } from '../pipeline/numbers/pipelineNumbers.ts';
 import { metricsText } from './metricsText.ts';
 import { listen } from './testing/demoGateway.ts';
 import { servedModels } from './testing/wholeModel.ts';

@@ -1,5 +1,5 @@
-import type { DrivenNumbers } from '../pipeline/pipelineHost.ts';
-import type { PipelineNumbers, StageNumbers } from '../pipeline/pipelineNumbers.ts';
+import type { DrivenNumbers } from '../pipeline/forming/pipelineHost.ts';
+import type { PipelineNumbers, StageNumbers } from '../pipeline/numbers/pipelineNumbers.ts';
 
 interface Metric<T> {
   name: string;

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { ModelServing } from '../pipeline/modelServing.ts';
-import type { ServeEvent } from '../pipeline/serveEvents.ts';
+import type { ModelServing } from '../pipeline/serving/modelServing.ts';
+import type { ServeEvent } from '../pipeline/serving/serveEvents.ts';
 import { disconnectSignal } from './http/disconnectSignal.ts';
 import { type MemberApi, methodParamSchemas } from './memberApi.ts';
 import { parseBody } from './parseBody.ts';

@@ -1,5 +1,5 @@
-import type { ModelServing } from '../pipeline/modelServing.ts';
 import { PipelineError } from '../pipeline/pipelineError.ts';
+import type { ModelServing } from '../pipeline/serving/modelServing.ts';
 import { WireError } from '../wire/wireError.ts';
 import { GatewayError } from './gatewayError.ts';
 import type { ServingPipeline } from './memberApi.ts';

@@ -1,4 +1,4 @@
-import type { PipelineReport } from '../pipeline/pipelineReport.ts';
+import type { PipelineReport } from '../pipeline/numbers/pipelineReport.ts';
 import type { ServingFigures } from './memberApi.ts';
 
 /** What was predicted of a pipeline beside what it does; null before it serves. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PipelineError } from '../pipeline/pipelineError.ts';
-import type { ServedModel } from '../pipeline/servedModel.ts';
+import type { ServedModel } from '../pipeline/serving/servedModel.ts';
 import { DEMO_MODEL_ID, demoGateway, listen } from './testing/demoGateway.ts';
 import { servedModels } from './testing/wholeModel.ts';
 

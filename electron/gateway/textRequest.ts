@@ -1,4 +1,4 @@
-import type { GenerateRequest, ServedModel, TokenSampling } from '../pipeline/servedModel.ts';
+import type { GenerateRequest, ServedModel, TokenSampling } from '../pipeline/serving/servedModel.ts';
 import type { PromptPiece } from './template/plainText.ts';
 import type { ThinkingMarks } from './template/templateTraits.ts';
 import type { CallPlan } from './tools/callPlan.ts';

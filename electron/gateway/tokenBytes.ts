@@ -1,4 +1,4 @@
-import type { TokenPieces } from '../pipeline/servedModel.ts';
+import type { TokenPieces } from '../pipeline/serving/servedModel.ts';
 
 /** The bytes of a token; none for a control token. Throws RangeError for one that there is not. */
 export function tokenBytes({ bytes, offsets }: TokenPieces, token: number): Uint8Array {

@@ -1,4 +1,4 @@
-import type { GeneratedToken, TokenPieces } from '../pipeline/servedModel.ts';
+import type { GeneratedToken, TokenPieces } from '../pipeline/serving/servedModel.ts';
 import type { TextToken } from './textRequest.ts';
 import { tokenBytes } from './tokenBytes.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { TokenPieces } from '../pipeline/servedModel.ts';
+import type { TokenPieces } from '../pipeline/serving/servedModel.ts';
 import { TokenText } from './tokenText.ts';
 
 /** A vocabulary whose tokens are exactly these byte runs, in order. */

@@ -1,4 +1,4 @@
-import type { TokenPieces } from '../pipeline/servedModel.ts';
+import type { TokenPieces } from '../pipeline/serving/servedModel.ts';
 import { tokenBytes } from './tokenBytes.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gathered } from '../pipeline/gathered.ts';
-import type { KeptServe, KeptServes } from '../pipeline/keptServes.ts';
-import type { ModelServing } from '../pipeline/modelServing.ts';
-import { isLive } from '../pipeline/pipelineReport.ts';
-import type { ServingRoom } from '../pipeline/servingRoom.ts';
+import { isLive } from '../pipeline/numbers/pipelineReport.ts';
+import { gathered } from '../pipeline/placement/gathered.ts';
+import type { ServingRoom } from '../pipeline/placement/servingRoom.ts';
+import type { KeptServe, KeptServes } from '../pipeline/serving/keptServes.ts';
+import type { ModelServing } from '../pipeline/serving/modelServing.ts';
 
 export interface BringBackOptions {
   kept: Pick<KeptServes, 'list'>;

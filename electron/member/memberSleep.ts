@@ -1,8 +1,8 @@
-import { gathered } from '../pipeline/gathered.ts';
-import type { PoolPipeline } from '../pipeline/modelRouter.ts';
-import type { ModelServing } from '../pipeline/modelServing.ts';
-import { isLive } from '../pipeline/pipelineReport.ts';
-import type { ServeRequest } from '../pipeline/serveEvents.ts';
+import { isLive } from '../pipeline/numbers/pipelineReport.ts';
+import { gathered } from '../pipeline/placement/gathered.ts';
+import type { PoolPipeline } from '../pipeline/serving/modelRouter.ts';
+import type { ModelServing } from '../pipeline/serving/modelServing.ts';
+import type { ServeRequest } from '../pipeline/serving/serveEvents.ts';
 import type { PoolMember } from '../pool/poolMember.ts';
 import type { Changes } from './changes.ts';
 

@@ -8,7 +8,7 @@ import { SlicedModelFiles } from '../library/slices/slicedModelFiles.ts';
 import { SliceGate } from '../library/slices/sliceGate.ts';
 import { SliceHolder } from '../library/slices/sliceHolder.ts';
 import { StageFileStore } from '../library/slices/stageFileStore.ts';
-import type { ModelFiles } from '../pipeline/modelFiles.ts';
+import type { ModelFiles } from '../pipeline/forming/modelFiles.ts';
 import { SliceStreams } from '../wire/sliceStreams.ts';
 import { slicesService } from '../wire/slicesService.ts';
 import type { ServedService } from '../wire/wireServer.ts';

@@ -1,5 +1,5 @@
 import { PipelineError } from '../pipeline/pipelineError.ts';
-import type { RoomMember, ServingRoom } from '../pipeline/servingRoom.ts';
+import type { RoomMember, ServingRoom } from '../pipeline/placement/servingRoom.ts';
 import { dialMember } from '../pool/dialMember.ts';
 import type { PoolMember } from '../pool/poolMember.ts';
 import { type Profile, plannerFacts } from '../pool/profile/profile.ts';

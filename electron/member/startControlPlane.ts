@@ -1,4 +1,4 @@
-import { StageService } from '../pipeline/stageService.ts';
+import { StageService } from '../pipeline/forming/stageService.ts';
 import { formatAddress, parseAddress } from '../pool/socketAddress.ts';
 import { guardServer } from '../pool/trust/guardServer.ts';
 import { memberService } from '../wire/memberService.ts';

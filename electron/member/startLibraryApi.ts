@@ -9,7 +9,7 @@ import { Downloads } from '../library/download/downloads.ts';
 import { DEFAULT_HUB } from '../library/download/hubClient.ts';
 import type { LibraryState } from '../library/libraryState.ts';
 import { fileSecretStore } from '../library/secretStore.ts';
-import type { ModelHolder } from '../pipeline/modelFiles.ts';
+import type { ModelHolder } from '../pipeline/forming/modelFiles.ts';
 import type { Member } from '../planner/member.ts';
 import type { Models } from './openModels.ts';
 import type { Ground } from './startGround.ts';

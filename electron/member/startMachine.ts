@@ -1,5 +1,5 @@
 import { totalmem } from 'node:os';
-import type { StageService } from '../pipeline/stageService.ts';
+import type { StageService } from '../pipeline/forming/stageService.ts';
 import { cardOf } from '../pool/profile/cardOf.ts';
 import { MemberProfile } from '../pool/profile/memberProfile.ts';
 import { readMachineMemory } from '../pool/sensors/readMachineMemory.ts';

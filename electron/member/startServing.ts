@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { KeptServes } from '../pipeline/keptServes.ts';
-import type { MemoryTruthFile } from '../pipeline/memoryTruthFile.ts';
-import { ModelServing } from '../pipeline/modelServing.ts';
+import type { MemoryTruthFile } from '../pipeline/placement/memoryTruthFile.ts';
+import type { KeptServes } from '../pipeline/serving/keptServes.ts';
+import { ModelServing } from '../pipeline/serving/modelServing.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
 import { BringBack } from './bringBack.ts';
 import { Changes } from './changes.ts';

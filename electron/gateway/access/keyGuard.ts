@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { GeneratedToken, GenerateRequest, ServedModel, ServedModels } from '../../pipeline/servedModel.ts';
+import type { GeneratedToken, GenerateRequest, ServedModel, ServedModels } from '../../pipeline/serving/servedModel.ts';
 import { GatewayError } from '../gatewayError.ts';
 import type { ApiKeys } from './apiKeys.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { plainSampling } from '../../pipeline/plainSampling.ts';
+import { plainSampling } from '../../pipeline/sampling/plainSampling.ts';
 import { demoModel } from '../testing/demoGateway.ts';
 import type { WholeModel } from '../testing/wholeModel.ts';
 import { TokenText } from '../tokenText.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ServedModel } from '../../pipeline/servedModel.ts';
+import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
 import { readAnswerCall } from '../openai/answerBody.ts';
 import { chatTextRequest } from '../openai/chatBody.ts';
 import { readSampling } from '../openai/samplingBody.ts';

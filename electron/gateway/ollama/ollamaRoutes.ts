@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { ServedModel, ServedModels } from '../../pipeline/servedModel.ts';
+import type { ServedModel, ServedModels } from '../../pipeline/serving/servedModel.ts';
 import { admitRequest } from '../admitRequest.ts';
 import type { GatewayContext } from '../gatewayContext.ts';
 import { asGatewayError, invalidField } from '../gatewayError.ts';

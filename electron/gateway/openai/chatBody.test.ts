@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { plainSampling } from '../../pipeline/plainSampling.ts';
+import { plainSampling } from '../../pipeline/sampling/plainSampling.ts';
 import { GatewayError } from '../gatewayError.ts';
 import { plainChat } from '../template/renderChat.ts';
 import { readChatBody } from './chatBody.ts';

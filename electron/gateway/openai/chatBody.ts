@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ServedModel } from '../../pipeline/servedModel.ts';
+import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
 import { invalidField } from '../gatewayError.ts';
 import { parseBody } from '../parseBody.ts';
 import type { ChatMessage } from '../template/chatMessage.ts';

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PipelineError } from '../../pipeline/pipelineError.ts';
-import type { GeneratedToken, GenerateRequest, ServedModel } from '../../pipeline/servedModel.ts';
+import type { GeneratedToken, GenerateRequest, ServedModel } from '../../pipeline/serving/servedModel.ts';
 import { HostCrashed } from '../../stage/hostError.ts';
 import { DEMO_MODEL_ID, demoGateway, listen, type RunningGateway } from '../testing/demoGateway.ts';
 import { rawHttp, readEvents } from '../testing/rawHttp.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { ServedModel } from '../../pipeline/servedModel.ts';
+import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
 import { promptTokensOf } from '../admitRequest.ts';
 import type { GatewayContext } from '../gatewayContext.ts';
 import { invalidField } from '../gatewayError.ts';

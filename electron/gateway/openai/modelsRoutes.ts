@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { ServedModel, ServedModels } from '../../pipeline/servedModel.ts';
+import type { ServedModel, ServedModels } from '../../pipeline/serving/servedModel.ts';
 import { GatewayError } from '../gatewayError.ts';
 
 /** `GET /v1/models` and `/v1/models/{id}`. */

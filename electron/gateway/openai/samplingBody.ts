@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { plainSampling } from '../../pipeline/plainSampling.ts';
-import type { TokenSampling } from '../../pipeline/servedModel.ts';
+import { plainSampling } from '../../pipeline/sampling/plainSampling.ts';
+import type { TokenSampling } from '../../pipeline/serving/servedModel.ts';
 import { invalidField } from '../gatewayError.ts';
 import { jsonObjectGrammar, jsonSchemaGrammar, UnsupportedSchema } from '../grammar/jsonSchemaGrammar.ts';
 

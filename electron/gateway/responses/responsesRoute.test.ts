@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PipelineError } from '../../pipeline/pipelineError.ts';
-import type { ServedModel } from '../../pipeline/servedModel.ts';
+import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
 import { DEMO_MODEL_ID, demoGateway, listen } from '../testing/demoGateway.ts';
 import { at } from '../testing/openaiCases.ts';
 import { servedModels } from '../testing/wholeModel.ts';

@@ -1,4 +1,4 @@
-import type { ServedModel } from '../../pipeline/servedModel.ts';
+import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
 
 /** A template that is nobody's own. */
 export interface GenericTemplate {

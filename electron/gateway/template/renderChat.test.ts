@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import type { ServedModel } from '../../pipeline/servedModel.ts';
+import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
 import { nodeLauncher } from '../../stage/nodeLauncher.ts';
 import type { ChatMessage, ChatTool } from './chatMessage.ts';
 import { type Chat, plainChat, renderChat } from './renderChat.ts';

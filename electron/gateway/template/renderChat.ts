@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ServedModel } from '../../pipeline/servedModel.ts';
+import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
 import { GatewayError, invalidField } from '../gatewayError.ts';
 import type { AnswerShape } from '../textRequest.ts';
 import { type CallFormat, hermesCalls } from '../tools/callFormat.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { greedySampling } from '../../pipeline/plainSampling.ts';
-import type { ServedModel } from '../../pipeline/servedModel.ts';
+import { greedySampling } from '../../pipeline/sampling/plainSampling.ts';
+import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
 import { type RawAnswer, rawHttp, readEvents } from './rawHttp.ts';
 
 const expectation = z.strictObject({

@@ -1,4 +1,4 @@
-import type { GenerateRequest, ServedModel } from '../../pipeline/servedModel.ts';
+import type { GenerateRequest, ServedModel } from '../../pipeline/serving/servedModel.ts';
 
 /** `model` that says `text` where no grammar holds for it, and is itself otherwise; and the requests that it gets. */
 export function sayingModel(

@@ -1,8 +1,8 @@
 import { openModel } from '../../gguf/openModel.ts';
-import { Pipeline } from '../../pipeline/pipeline.ts';
 import { PipelineError } from '../../pipeline/pipelineError.ts';
-import { refuseBadGrammar } from '../../pipeline/refuseBadGrammar.ts';
-import type { EmbedRequest, GenerateRequest, ServedModel, ServedModels } from '../../pipeline/servedModel.ts';
+import { refuseBadGrammar } from '../../pipeline/sampling/refuseBadGrammar.ts';
+import { Pipeline } from '../../pipeline/scheduler/pipeline.ts';
+import type { EmbedRequest, GenerateRequest, ServedModel, ServedModels } from '../../pipeline/serving/servedModel.ts';
 import { loadAddon } from '../../stage/loadAddon.ts';
 import { StageRunner } from '../../stage/stageRunner.ts';
 import type { StepFrame } from '../../wire/generated/roomful/v1/ring.ts';

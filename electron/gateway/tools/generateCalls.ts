@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { GeneratedToken } from '../../pipeline/servedModel.ts';
+import type { GeneratedToken } from '../../pipeline/serving/servedModel.ts';
 import type { Draws } from '../generateText.ts';
 import type { AdmittedRequest, TextEvent, TextUsage } from '../textRequest.ts';
 import { TokenText } from '../tokenText.ts';

@@ -1,4 +1,4 @@
-import type { ModelHolder } from '../../pipeline/modelFiles.ts';
+import type { ModelHolder } from '../../pipeline/forming/modelFiles.ts';
 import type { Peer } from '../../wire/peerCalls.ts';
 import type { TlsMaterial } from '../../wire/tlsMaterial.ts';
 import { CallRefused } from '../../wire/wireError.ts';

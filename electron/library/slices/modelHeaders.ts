@@ -8,7 +8,7 @@ import { type ModelSource, openModelOf, type SourceFile } from '../../gguf/openM
 import type { FileReader } from '../../gguf/rangeReader.ts';
 import { writeFilePlan } from '../../gguf/writeFilePlan.ts';
 import { planVocabulary } from '../../gguf/writeVocabulary.ts';
-import type { ModelHolder } from '../../pipeline/modelFiles.ts';
+import type { ModelHolder } from '../../pipeline/forming/modelFiles.ts';
 import { SliceStream } from '../../wire/sliceStream.ts';
 import { SlicesClient } from '../../wire/slicesClient.ts';
 import type { HeldModels } from './heldModel.ts';

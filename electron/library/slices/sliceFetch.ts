@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ModelHolder } from '../../pipeline/modelFiles.ts';
+import type { ModelHolder } from '../../pipeline/forming/modelFiles.ts';
 import { HashWanted, type TensorHash } from '../../wire/generated/roomful/v1/slices.ts';
 import { MAX_SLICE_RANGES } from '../../wire/sliceRequests.ts';
 import { SliceStream } from '../../wire/sliceStream.ts';

@@ -1,5 +1,5 @@
 import { modelShape } from '../../gguf/modelShape.ts';
-import type { ModelFiles, ModelHolder, OpenedModel } from '../../pipeline/modelFiles.ts';
+import type { ModelFiles, ModelHolder, OpenedModel } from '../../pipeline/forming/modelFiles.ts';
 import type { ModelLibrary } from '../modelLibrary.ts';
 import type { ModelHeaders } from './modelHeaders.ts';
 

@@ -1,8 +1,8 @@
 import { open, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { modelId } from '../../gguf/modelId.ts';
-import type { ModelHolder } from '../../pipeline/modelFiles.ts';
-import type { StageFileLease, StageFileRequest, StageFiles } from '../../pipeline/stageFiles.ts';
+import type { ModelHolder } from '../../pipeline/forming/modelFiles.ts';
+import type { StageFileLease, StageFileRequest, StageFiles } from '../../pipeline/forming/stageFiles.ts';
 import { formatBytes } from '../../planner/formatBytes.ts';
 import type { SendGate } from '../../wire/slicesService.ts';
 import type { StageCheck } from '../libraryState.ts';

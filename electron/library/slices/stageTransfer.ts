@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import type { ModelHolder } from '../../pipeline/modelFiles.ts';
+import type { ModelHolder } from '../../pipeline/forming/modelFiles.ts';
 import type { SendGate } from '../../wire/slicesService.ts';
 import type { ExpectedHashes } from './expectedHashes.ts';
 import type { FileHasher } from './fileHasher.ts';

@@ -1,0 +1,45 @@
+import type { EmbeddingTable } from '../../gguf/embeddingTable.ts';
+import type { ModelHolder } from './modelFiles.ts';
+
+/** Layers [startLayer, endLayer) of a model, and who has all of it. */
+export interface StageFileRequest {
+  /** Content id. */
+  model: string;
+  startLayer: number;
+  endLayer: number;
+  /** May be none where the files, or the model, lie on this disk. */
+  holders: readonly ModelHolder[];
+}
+
+/** A file that llama.cpp loads; it stays as it is until `release`. */
+export interface StageFileLease {
+  readonly file: {
+    path: string;
+    role: 'whole' | 'first' | 'middle' | 'last';
+    layers: number;
+    embedding: EmbeddingTable | null;
+    /** Path of the tokenizer's GGUF; null on stages that do not sample, and where it lies in the file itself. */
+    vocabulary: string | null;
+  };
+  /** It may be removed from now on; once is enough. */
+  release(): Promise<void>;
+}
+
+/** Bytes of tensors: `cutting` while they come from this disk, `fetching` while they come from others. */
+export interface StageFileProgress {
+  phase: 'cutting' | 'fetching';
+  doneBytes: number;
+  totalBytes: number;
+}
+
+/** Where stages get their files. */
+export interface StageFiles {
+  /**
+   * The file of a stage, from this disk where it is there, else made from what is there and fetched from the holders. Every
+   * tensor has been checked. Rejects with one plain line, or the signal's reason; what has come by then is kept.
+   */
+  provide(
+    request: StageFileRequest,
+    options: { signal: AbortSignal; onProgress?: (progress: StageFileProgress) => void },
+  ): Promise<StageFileLease>;
+}

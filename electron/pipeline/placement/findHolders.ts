@@ -1,0 +1,20 @@
+import type { ModelHolder } from '../forming/modelFiles.ts';
+import type { PoolPipelines } from '../serving/poolPipelines.ts';
+import type { ServingRoom } from './servingRoom.ts';
+
+/** Asks every other member that is there which model it has by this name or content id; who does not answer has none. */
+export async function findHolders(
+  called: string,
+  { room, others }: { room: ServingRoom; others: PoolPipelines },
+): Promise<{ model: string; holder: ModelHolder }[]> {
+  const asked = room.members().flatMap((member) => {
+    const client = member.self ? null : others.clientOf(member.id);
+    return client === null ? [] : [{ member, client }];
+  });
+  const answers = await Promise.allSettled(asked.map(({ client }) => client.findModel(called)));
+  return asked.flatMap(({ member, client }, index) => {
+    const answer = answers[index];
+    if (answer?.status !== 'fulfilled' || answer.value === null) return [];
+    return [{ model: answer.value, holder: { member: member.id, addresses: [client.address] } }];
+  });
+}

@@ -1,0 +1,447 @@
+import {
+  ActivationFormat,
+  type Committed,
+  type Epoch,
+  type Run,
+  type StepFrame,
+} from '../../wire/generated/roomful/v1/ring.ts';
+import { PipelineCounter, type PipelineNumbers } from '../numbers/pipelineNumbers.ts';
+import { PipelineError } from '../pipelineError.ts';
+import { greedySampling } from '../sampling/plainSampling.ts';
+import { wireSampling } from '../sampling/wireSampling.ts';
+import type { EmbedRequest, GeneratedToken, GenerateRequest } from '../serving/servedModel.ts';
+import type { Speculation } from '../speculation/speculation.ts';
+import { generatedTokens } from './generatedTokens.ts';
+import { groupSize } from './groupSize.ts';
+import { HiddenMean } from './hiddenMean.ts';
+import { prefillChunk } from './prefillChunk.ts';
+import { type Seat, SeatTable } from './seatTable.ts';
+import { Sequence } from './sequence.ts';
+import { StepCosts } from './stepCosts.ts';
+import { type NextRun, nextStep } from './stepScheduler.ts';
+
+export interface PipelineConfig {
+  id: string;
+  epoch: Epoch;
+  stages: number;
+  slots: number;
+  /** Tokens that one sequence may take, prompt and answer. */
+  sequenceLength: number;
+  /** Most tokens of one prefill chunk, and of any step. */
+  chunk: number;
+  /** Chunks of prompts are just as large, as those of an exact ring are, rather than as long prompts pass the stages soonest. */
+  fixedChunk?: boolean;
+  /** Keep activations at f32 on the wire, and the bits of one machine that serves nobody else. */
+  exact: boolean;
+  /** Whether the KV of a slot can be cut anywhere: a recurrent state cannot, so its prefixes and drafts are of no use. */
+  rewinds: boolean;
+  endTokens: ReadonlySet<number>;
+  /** Requests that may wait for a seat. */
+  queueLimit: number;
+  /** A step that has not come back after this many ms ends the pipeline. */
+  stepDeadlineMs: number;
+}
+
+/** KV bookkeeping goes with the next step; when none is due within this many ms it goes alone. */
+const BOOKKEEPING_DELAY_MS = 50;
+
+type StepKind = 'prefill' | 'decode' | 'bookkeeping';
+
+/** A sequence in a step, with what is to be verified of it. */
+interface CarriedRun {
+  sequence: Sequence;
+  /** As it sat when it was sent; what comes back of a seat that it no longer has is stale. */
+  seat: Seat;
+  drafts: number;
+}
+
+interface StepInFlight {
+  carried: readonly CarriedRun[];
+  /** Bookkeeping computes nothing. */
+  kind: StepKind;
+  rows: number;
+  sentAt: number;
+}
+
+/**
+ * The coordinator's end of a ring: admits requests, sends steps to stage 0 through `send` and commits the tokens that
+ * come back through `receive`. Knows nothing of sockets. Steps travel in order, so the steps of a slot do too.
+ */
+export class Pipeline {
+  readonly config: PipelineConfig;
+  /** Called once when the pipeline has ended, whatever ended it. */
+  onEnd: (() => void) | null = null;
+  readonly #send: (frame: StepFrame) => void;
+  readonly #speculation: Speculation | null;
+  readonly #now: () => number;
+  readonly #seats: SeatTable;
+  /** Of steps by the sequences that share them, and of one sequence by its rows. */
+  readonly #costs = new StepCosts();
+  readonly #draftCosts = new StepCosts();
+  readonly #counter: PipelineCounter;
+  readonly #running = new Map<number, Sequence>();
+  readonly #waiting: Sequence[] = [];
+  readonly #inFlight = new Map<number, StepInFlight>();
+  readonly #deadline: NodeJS.Timeout;
+  #closedSlots: number[] = [];
+  #bookkeeping: NodeJS.Timeout | null = null;
+  #nextId = 0;
+  #nextStep = 1;
+  readonly #kindsInFlight = { prefill: 0, decode: 0, bookkeeping: 0 };
+  #failure: PipelineError | null = null;
+  #exitMs: number | null = null;
+
+  constructor(
+    config: PipelineConfig,
+    send: (frame: StepFrame) => void,
+    {
+      speculation = null,
+      now = () => performance.now(),
+    }: { speculation?: Speculation | null; now?: () => number } = {},
+  ) {
+    this.config = config;
+    this.#send = send;
+    this.#speculation = config.rewinds ? speculation : null;
+    this.#now = now;
+    this.#seats = new SeatTable(config.slots);
+    this.#counter = new PipelineCounter(config.stages);
+    this.#deadline = setInterval(() => this.#checkDeadline(), Math.min(1000, config.stepDeadlineMs));
+    this.#deadline.unref();
+  }
+
+  /** Rows computed in other company, or in other chunks, may round differently: an exact ring computes each anew, alone. */
+  get #reuses(): boolean {
+    return this.config.rewinds && !this.config.exact;
+  }
+
+  readonly #chunkOf = (promptLength: number): number => {
+    const { chunk, fixedChunk = false, exact, stages } = this.config;
+    return fixedChunk || exact ? chunk : prefillChunk(promptLength, stages, chunk);
+  };
+
+  /** What ended this pipeline, null while it serves. */
+  get failure(): PipelineError | null {
+    return this.#failure;
+  }
+
+  /** What it has done so far. */
+  get numbers(): PipelineNumbers {
+    const { slots } = this.config;
+    const now = { running: this.#running.size, queued: this.#waiting.length, slots };
+    return this.#counter.numbers({ ...now, networkMs: this.#costs.networkMs, exitMs: this.#exitMs });
+  }
+
+  /** See `ServedModel.generate`. */
+  async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GeneratedToken, void, void> {
+    signal.throwIfAborted();
+    yield* this.#tokensOf(this.#admit(request), signal);
+  }
+
+  /** See `ServedModel.embed`. */
+  async embed({ tokens, bulk = false }: EmbedRequest, signal: AbortSignal): Promise<Float32Array> {
+    signal.throwIfAborted();
+    const hidden = new HiddenMean(tokens.length);
+    const request = { promptTokens: tokens, maxTokens: 0, sampling: greedySampling, bulk };
+    for await (const _ of this.#tokensOf(this.#admit(request, hidden), signal));
+    return hidden.mean;
+  }
+
+  async *#tokensOf(sequence: Sequence, signal: AbortSignal): AsyncGenerator<GeneratedToken, void, void> {
+    const abort = (): void => this.#leave(sequence, asError(signal.reason));
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      for (;;) {
+        const token = await sequence.next();
+        if (token === null) return;
+        yield token;
+      }
+    } finally {
+      signal.removeEventListener('abort', abort);
+      this.#leave(sequence, null);
+    }
+  }
+
+  /** Takes a frame that came back from the last stage; `exitMs` is how long frames take from there, where it is known. */
+  receive(frame: StepFrame, exitMs: number | null = null): void {
+    this.#exitMs = exitMs ?? this.#exitMs;
+    const step = this.#inFlight.get(frame.step);
+    if (step === undefined || frame.pipeline !== this.config.id) return;
+    this.#inFlight.delete(frame.step);
+    this.#kindsInFlight[step.kind] -= 1;
+    this.#measure(step, frame);
+    if (frame.failure !== undefined) {
+      const { stage, message } = frame.failure;
+      const error = new PipelineError('DecodeFailed', `Stage ${stage} could not compute: ${message}`);
+      for (const { sequence, seat } of step.carried) {
+        if (sequence.seat === seat) this.#end(sequence, error, false);
+        this.#doubt(seat);
+      }
+    }
+    for (const committed of frame.committed) {
+      const carried = step.carried.find(({ seat }) => seat.slot === committed.slot);
+      if (carried === undefined || carried.sequence.seat !== carried.seat) continue;
+      if (carried.seat.generation === committed.generation) this.#commit(carried, committed);
+    }
+    this.#pump();
+  }
+
+  /** What a slot held in that generation may not lie on every stage: it is freed, or whoever goes on from it begins anew. */
+  #doubt({ slot, generation }: Seat): void {
+    if (this.#seats.doubt(slot, generation)) {
+      this.#closedSlots.push(slot);
+      return;
+    }
+    for (const sequence of this.#running.values()) {
+      const { seat } = sequence;
+      if (seat?.slot !== slot || seat.generation <= generation || seat.kept === 0) continue;
+      // What is under way of it is dropped by its generation.
+      sequence.begin(this.#seats.renew(seat));
+    }
+  }
+
+  /** Ends the pipeline: every request that runs or waits rejects with `error`. */
+  fail(error: PipelineError): void {
+    if (this.#failure !== null) return;
+    this.#failure = error;
+    clearInterval(this.#deadline);
+    if (this.#bookkeeping !== null) clearTimeout(this.#bookkeeping);
+    for (const sequence of [...this.#running.values(), ...this.#waiting]) sequence.end(error);
+    this.#running.clear();
+    this.#waiting.length = 0;
+    this.#inFlight.clear();
+    this.onEnd?.();
+  }
+
+  #measure({ carried, kind, rows, sentAt }: StepInFlight, { timings }: StepFrame): void {
+    const ringMs = this.#now() - sentAt;
+    const stages = timings.map(({ stage, computeUs, queueUs, sentBytes, wayUs }) => {
+      const wayMs = wayUs === undefined ? null : wayUs / 1000;
+      return { stage, computeMs: computeUs / 1000, queueMs: queueUs / 1000, sentBytes, wayMs };
+    });
+    this.#counter.step(stages, kind === 'decode' ? ringMs : null);
+    if (kind !== 'decode' || stages.length !== this.config.stages) return;
+    // Rows of drafts are not computed as those of sequences that share a step.
+    if (carried.length === rows) this.#costs.observe({ rows, stages, ringMs });
+    if (carried.length === 1) this.#draftCosts.observe({ rows, stages, ringMs });
+  }
+
+  #commit({ sequence, drafts }: CarriedRun, { position, failure, ...committed }: Committed): void {
+    if (sequence.hasEnded) return;
+    if (sequence.hidden !== null) {
+      if (sequence.hidden.add(position, committed.hiddenSum)) this.#leave(sequence, null);
+      return;
+    }
+    const tokens = generatedTokens({ position, failure, ...committed });
+    const accepted = Math.max(0, failure === undefined ? tokens.length - 1 : tokens.length);
+    if (drafts > 0) {
+      sequence.acceptance.observe(drafts, accepted);
+      this.#counter.add({ draftedTokens: drafts, acceptedTokens: accepted });
+      // The last stage has cut what it rejected; the others learn of it with the next run.
+      sequence.sent = position + accepted;
+      if (accepted < drafts) sequence.truncateTo = sequence.sent;
+    }
+    for (const [index, token] of tokens.entries()) {
+      if (!sequence.commit(position + index, token)) continue;
+      this.#counter.add({ generatedTokens: 1 });
+      const full = sequence.length >= this.config.sequenceLength;
+      if (this.config.endTokens.has(token.id) || sequence.generated >= sequence.request.maxTokens || full) {
+        this.#leave(sequence, null);
+        return;
+      }
+    }
+    if (failure !== undefined) {
+      this.#leave(sequence, new PipelineError('DecodeFailed', `No token could be drawn: ${failure}.`), false);
+      return;
+    }
+    this.#draft(sequence);
+  }
+
+  /** Lets drafts be made for the next run of a sequence that waits for it. */
+  #draft(sequence: Sequence): void {
+    if (this.#speculation === null || sequence.sent >= sequence.length) return;
+    const { id, log, generated, acceptance, request } = sequence;
+    const room = Math.min(request.maxTokens - generated, this.config.sequenceLength - log.length);
+    const { sampling } = request;
+    const drafts = this.#speculation.draft(
+      { id, log, generated: generated + (request.answered ?? 0), acceptance, sampling, room },
+      this.#running.size,
+      this.#draftCosts,
+    );
+    if (!(drafts instanceof Promise)) {
+      sequence.drafts = drafts;
+      return;
+    }
+    sequence.drafting = true;
+    void drafts.then((made) => {
+      sequence.drafts = made;
+      sequence.drafting = false;
+      this.#pump();
+    });
+  }
+
+  #admit(request: GenerateRequest, hidden: HiddenMean | null = null): Sequence {
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#seats.freeCount === 0 && this.#waiting.length >= this.config.queueLimit) {
+      throw new PipelineError(
+        'QueueFull',
+        `${this.#waiting.length} requests are waiting already; try again in a moment.`,
+      );
+    }
+    const { sequenceLength } = this.config;
+    const length = request.promptTokens.length;
+    if (length < 1 || length > sequenceLength || (hidden === null && length === sequenceLength)) {
+      const what = length < 1 ? 'The prompt is empty' : `The prompt has ${length} tokens`;
+      throw new PipelineError('BadPrompt', `${what}; the context is ${sequenceLength} tokens, answer included.`);
+    }
+    const sequence = new Sequence(this.#nextId, request, hidden);
+    this.#nextId += 1;
+    const firstBulk = sequence.bulk ? -1 : this.#waiting.findIndex(({ bulk }) => bulk);
+    this.#waiting.splice(firstBulk < 0 ? this.#waiting.length : firstBulk, 0, sequence);
+    this.#pump();
+    return sequence;
+  }
+
+  /**
+   * Ends a sequence and gives its seat back; harmless when it has left already. `known` says that every stage holds what it
+   * was sent, so that a later request may go on from it.
+   */
+  #leave(sequence: Sequence, error: Error | null, known = true): void {
+    if (this.#end(sequence, error, known)) this.#pump();
+  }
+
+  /** As `#leave`, and sends nothing; false where it had no seat. */
+  #end(sequence: Sequence, error: Error | null, known: boolean): boolean {
+    sequence.end(error);
+    const waiting = this.#waiting.indexOf(sequence);
+    if (waiting >= 0) this.#waiting.splice(waiting, 1);
+    if (!this.#running.delete(sequence.id) || sequence.seat === null) return false;
+    const { slot } = sequence.seat;
+    const kept = known && this.#reuses ? sequence.kept : [];
+    if (kept.length === 0) this.#closedSlots.push(slot);
+    this.#seats.release(slot, kept);
+    this.#speculation?.forget(sequence.id);
+    return true;
+  }
+
+  /** Seats waiting sequences and sends every step that may go now. */
+  #pump(): void {
+    if (this.#failure !== null) return;
+    this.#seatWaiting();
+    const limits = {
+      chunk: this.#chunkOf,
+      prefillInFlight: this.config.stages + 1,
+      groupSize: (active: number) =>
+        this.config.exact ? 1 : groupSize(active, this.config.stages, this.#costs, this.config.chunk),
+    };
+    for (;;) {
+      const inFlight = { ...this.#kindsInFlight, nextStep: this.#nextStep };
+      const next = nextStep(this.#running.values(), inFlight, limits);
+      if (next === null) break;
+      this.#sendStep(next.runs, next.prefill);
+    }
+    if (this.#closedSlots.length > 0 && this.#bookkeeping === null) {
+      this.#bookkeeping = setTimeout(() => {
+        this.#bookkeeping = null;
+        if (this.#closedSlots.length > 0) this.#dispatch([], [], 'bookkeeping');
+      }, BOOKKEEPING_DELAY_MS);
+    }
+  }
+
+  #seatWaiting(): void {
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      // Every row counts for an embedding, so none may be held already.
+      const seat = this.#seats.take(next.hidden === null ? next.request.promptTokens : []);
+      if (seat === null) return;
+      this.#waiting.shift();
+      next.begin(seat);
+      this.#running.set(next.id, next);
+      if (next.hidden === null) this.#speculation?.prepare(next.id, next.log);
+      const cachedTokens = seat.kept;
+      this.#counter.add({ requests: 1, cachedTokens, promptTokens: next.promptLength - cachedTokens });
+      next.request.onSeated?.({ cachedTokens });
+    }
+  }
+
+  #sendStep(planned: readonly NextRun[], prefill: boolean): void {
+    let room = this.config.chunk - planned.reduce((sum, { count }) => sum + count, 0);
+    const runs: Run[] = [];
+    const carried: CarriedRun[] = [];
+    for (const { id, start, count, sample } of planned) {
+      const sequence = this.#running.get(id);
+      if (sequence?.seat == null) continue;
+      const drafts = sample && !prefill ? sequence.drafts.slice(0, room) : [];
+      room -= drafts.length;
+      runs.push(this.#runOf(sequence, sequence.seat, { start, count, sample }, drafts));
+      carried.push({ sequence, seat: sequence.seat, drafts: drafts.length });
+      sequence.drafts = [];
+      sequence.truncateTo = null;
+      sequence.sent = start + count + drafts.length;
+      sequence.lastStep = this.#nextStep;
+    }
+    // Decodes of ascending slots are computed at once.
+    runs.sort((a, b) => a.slot - b.slot);
+    this.#dispatch(runs, carried, prefill ? 'prefill' : 'decode');
+  }
+
+  #runOf(
+    sequence: Sequence,
+    { slot, generation }: NonNullable<Sequence['seat']>,
+    { start, count, sample }: Omit<NextRun, 'id'>,
+    drafts: readonly number[],
+  ): Run {
+    const embed = sequence.hidden !== null;
+    const tellsHow = sample && !embed && !sequence.toldHow;
+    if (tellsHow) sequence.toldHow = true;
+    return {
+      slot,
+      generation,
+      start,
+      tokens: [...sequence.log.slice(start, start + count), ...drafts],
+      truncateTo: sequence.truncateTo ?? undefined,
+      sampling: tellsHow
+        ? wireSampling(sequence.request.sampling, sequence.promptLength - (sequence.request.answered ?? 0))
+        : undefined,
+      sample: sample && !embed,
+      drafts: drafts.length,
+      embed,
+    };
+  }
+
+  #dispatch(runs: Run[], carried: readonly CarriedRun[], kind: StepKind): void {
+    const step = this.#nextStep;
+    this.#nextStep += 1;
+    this.#kindsInFlight[kind] += 1;
+    const rows = runs.reduce((sum, { tokens }) => sum + tokens.length, 0);
+    this.#inFlight.set(step, { carried, kind, rows, sentAt: this.#now() });
+    const closedSlots = this.#closedSlots;
+    this.#closedSlots = [];
+    if (this.#bookkeeping !== null) {
+      clearTimeout(this.#bookkeeping);
+      this.#bookkeeping = null;
+    }
+    this.#send({
+      pipeline: this.config.id,
+      epoch: this.config.epoch,
+      step,
+      runs,
+      format: ActivationFormat.ACTIVATION_FORMAT_NONE,
+      activations: Buffer.alloc(0),
+      exact: this.config.exact,
+      closedSlots,
+      timings: [],
+      committed: [],
+      failure: undefined,
+    });
+  }
+
+  #checkDeadline(): void {
+    const [oldest] = this.#inFlight.values();
+    if (oldest === undefined || this.#now() - oldest.sentAt < this.config.stepDeadlineMs) return;
+    const seconds = Math.round(this.config.stepDeadlineMs / 1000);
+    this.fail(new PipelineError('StepDeadline', `A step did not come back within ${seconds} s; a stage hangs.`));
+  }
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}

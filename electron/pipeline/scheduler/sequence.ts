@@ -1,0 +1,111 @@
+import type { GeneratedToken, GenerateRequest } from '../serving/servedModel.ts';
+import { Acceptance } from '../speculation/acceptance.ts';
+import type { HiddenMean } from './hiddenMean.ts';
+import type { Seat } from './seatTable.ts';
+import type { ScheduledSequence } from './stepScheduler.ts';
+
+/** One request on its way: its token log, its seat, and the committed tokens that its reader has not taken yet. */
+export class Sequence implements ScheduledSequence {
+  readonly id: number;
+  readonly request: GenerateRequest;
+  /** The prompt and every committed token. */
+  readonly log: number[];
+  seat: Seat | null = null;
+  sent = 0;
+  /** Where the KV of every stage is to be cut with the next run; null where nothing lies beyond. */
+  truncateTo: number | null = null;
+  lastStep = -1;
+  /** Whether the last stage has been told how to sample. */
+  toldHow = false;
+  /** What is believed to follow the log, to be verified with the next run. */
+  drafts: readonly number[] = [];
+  drafting = false;
+  readonly acceptance = new Acceptance();
+  /** Adds up hidden states in place of generating; null where it generates. */
+  readonly hidden: HiddenMean | null;
+  readonly #answer: GeneratedToken[] = [];
+  #read = 0;
+  #ended = false;
+  #error: Error | null = null;
+  #wake: (() => void) | null = null;
+
+  constructor(id: number, request: GenerateRequest, hidden: HiddenMean | null = null) {
+    this.id = id;
+    this.request = request;
+    this.hidden = hidden;
+    this.log = [...request.promptTokens];
+  }
+
+  get length(): number {
+    return this.log.length;
+  }
+
+  get promptLength(): number {
+    return this.request.promptTokens.length;
+  }
+
+  get generated(): number {
+    return this.log.length - this.promptLength;
+  }
+
+  get bulk(): boolean {
+    return this.request.bulk ?? false;
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended;
+  }
+
+  /** Tokens whose KV every stage holds, or will before anything that is sent from now on. */
+  get kept(): readonly number[] {
+    return this.log.slice(0, Math.min(this.sent, this.log.length));
+  }
+
+  /** Takes a seat, and goes on from what lies there. */
+  begin(seat: Seat): void {
+    this.seat = seat;
+    this.sent = seat.kept;
+    this.truncateTo = seat.used ? seat.kept : null;
+    this.toldHow = false;
+    this.drafts = [];
+  }
+
+  /** Appends the token for `position`; false when the log has moved on, so that a token is committed once. */
+  commit(position: number, token: GeneratedToken): boolean {
+    if (this.#ended || position !== this.log.length) return false;
+    this.log.push(token.id);
+    this.#answer.push(token);
+    this.#notify();
+    return true;
+  }
+
+  /** No more tokens will come; with an error the reader gets it after the tokens that were committed. */
+  end(error: Error | null = null): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#error = error;
+    this.#notify();
+  }
+
+  /** The next committed token, or null at the end; rejects with the error that ended the sequence. */
+  async next(): Promise<GeneratedToken | null> {
+    for (;;) {
+      const token = this.#answer[this.#read];
+      if (token !== undefined) {
+        this.#read += 1;
+        return token;
+      }
+      if (this.#error !== null) throw this.#error;
+      if (this.#ended) return null;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #notify(): void {
+    const wake = this.#wake;
+    this.#wake = null;
+    wake?.();
+  }
+}

@@ -1,0 +1,190 @@
+import { ServingClient } from '../../wire/servingClient.ts';
+import type { TlsMaterial } from '../../wire/tlsMaterial.ts';
+import { LinkLost, PeerUnreachable } from '../../wire/wireError.ts';
+import { isLive, type PipelineReport, parseReport } from '../numbers/pipelineReport.ts';
+import type { ServingRoom } from '../placement/servingRoom.ts';
+
+export interface PoolPipelinesOptions {
+  room: ServingRoom;
+  tls(): TlsMaterial;
+  /** Called after every change of `all`. */
+  onChange: () => void;
+  /** Hears of members that could not be asked and are asked again. */
+  onProblem: (cause: unknown) => void;
+}
+
+/** A pipeline that another member drives. */
+export interface RemotePipeline {
+  report: PipelineReport;
+  driver: { id: string; name: string };
+}
+
+/** Between attempts to watch a member that is there, ms. */
+const RETRY_MS = 500;
+/** Longest wait for what a member answers at once, ms. */
+const FIRST_LIST_MS = 5000;
+/** How long what a lost member drove is still shown, ms. */
+const LOST_SHOWN_MS = 10 * 60_000;
+
+interface Watch {
+  client: ServingClient;
+  abort: AbortController;
+  reports: PipelineReport[];
+}
+
+/**
+ * The pipelines that the other members drive: every member that lives is watched, not the leader alone, so that those of a
+ * member that leads no more are found as long as they serve.
+ */
+export class PoolPipelines {
+  readonly #options: PoolPipelinesOptions;
+  readonly #watches = new Map<string, Watch>();
+  /** What members drove that are gone, by member. */
+  readonly #lost = new Map<string, RemotePipeline[]>();
+  /** Members outside discovery that drive a pipeline of this one's. */
+  readonly #extra = new Map<string, { name: string; address: string }>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #forget: () => void;
+  #closed = false;
+
+  constructor(options: PoolPipelinesOptions) {
+    this.#options = options;
+    this.#forget = options.room.onChange(() => this.#follow());
+    this.#follow();
+  }
+
+  all(): RemotePipeline[] {
+    const watched = [...this.#watches].flatMap(([id, { reports }]) =>
+      reports.map((report) => ({ report, driver: { id, name: this.#nameOf(id) } })),
+    );
+    return [...watched, ...[...this.#lost.values()].flat()];
+  }
+
+  /** Asks the member that drives a pipeline; null where that is not there. */
+  clientOf(member: string): ServingClient | null {
+    return this.#watches.get(member)?.client ?? null;
+  }
+
+  /** Watches a member that discovery need not know. */
+  also(member: { id: string; name: string; address: string }): void {
+    this.#extra.set(member.id, member);
+    this.#follow();
+  }
+
+  /** Shows no more what lost members drove of a model; answers how many pipelines that were. */
+  forget(modelId: string): number {
+    let forgotten = 0;
+    for (const [member, pipelines] of this.#lost) {
+      const left = pipelines.filter(({ report }) => report.modelId !== modelId);
+      forgotten += pipelines.length - left.length;
+      if (left.length === 0) this.#lost.delete(member);
+      else this.#lost.set(member, left);
+    }
+    if (forgotten > 0) this.#options.onChange();
+    return forgotten;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#forget();
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const { abort } of this.#watches.values()) abort.abort();
+    this.#watches.clear();
+  }
+
+  #nameOf(id: string): string {
+    return this.#options.room.members().find((member) => member.id === id)?.name ?? this.#extra.get(id)?.name ?? id;
+  }
+
+  #follow(): void {
+    if (this.#closed) return;
+    const members = this.#options.room.members();
+    const there = new Map<string, string>();
+    for (const [id, { address }] of this.#extra) there.set(id, address);
+    for (const { id, self, state, address } of members) {
+      if (!self && address !== null && (state === 'alive' || state === 'suspect')) there.set(id, address);
+      else if (!self && state !== 'alive' && state !== 'suspect') there.delete(id);
+    }
+    for (const [id, address] of there) if (!this.#watches.has(id)) this.#begin(id, address);
+    for (const id of [...this.#watches.keys()]) {
+      if (there.has(id)) continue;
+      const member = members.find((each) => each.id === id);
+      this.#end(
+        id,
+        member === undefined ? 'is no longer in the pool' : member.state === 'left' ? 'has left' : 'is lost',
+      );
+    }
+  }
+
+  #begin(id: string, address: string): void {
+    const { tls } = this.#options;
+    const abort = new AbortController();
+    const client = new ServingClient({ member: id, address, tls: tls() });
+    const watch: Watch = { client, abort, reports: [] };
+    this.#watches.set(id, watch);
+    void this.#watch(id, watch).finally(() => client.close());
+  }
+
+  /** Follows a member until it is lost to the pool; a connection that breaks before that is made anew. */
+  async #watch(id: string, watch: Watch): Promise<void> {
+    const { signal } = watch.abort;
+    // The first list comes at once; what does not answer is asked again by whatever way leads there then.
+    const silent = new AbortController();
+    const timer = setTimeout(() => silent.abort(), FIRST_LIST_MS);
+    try {
+      for await (const list of watch.client.watch(AbortSignal.any([signal, silent.signal]))) {
+        clearTimeout(timer);
+        const reports = list.map(parseReport);
+        const isSame = JSON.stringify(reports) === JSON.stringify(watch.reports);
+        watch.reports = reports;
+        if (this.#lost.delete(id) || !isSame) this.#options.onChange();
+      }
+    } catch (cause) {
+      // Membership says who is lost; meanwhile its pipelines are asked for again.
+      const isUsual = silent.signal.aborted || cause instanceof LinkLost || cause instanceof PeerUnreachable;
+      if (!signal.aborted && !isUsual) this.#options.onProblem(cause);
+    } finally {
+      clearTimeout(timer);
+    }
+    if (signal.aborted || this.#closed) return;
+    if (this.#extra.has(id) && !this.#options.room.members().some((member) => member.id === id)) {
+      // Nobody else says whether it lives.
+      this.#extra.delete(id);
+      this.#end(id, 'is lost');
+      return;
+    }
+    const again = setTimeout(() => {
+      this.#timers.delete(again);
+      if (this.#watches.get(id) !== watch) return;
+      this.#watches.delete(id);
+      const now = this.#options.room.members().find((member) => member.id === id)?.address;
+      this.#begin(id, now ?? watch.client.address);
+      const next = this.#watches.get(id);
+      if (next !== undefined) next.reports = watch.reports;
+    }, RETRY_MS);
+    this.#timers.add(again);
+  }
+
+  #end(id: string, why: string): void {
+    const watch = this.#watches.get(id);
+    if (watch === undefined) return;
+    this.#watches.delete(id);
+    watch.abort.abort();
+    const driver = { id, name: this.#nameOf(id) };
+    const message = `${driver.name}, which drove this pipeline, ${why}.`;
+    const lost = watch.reports.filter(isLive).map((report) => ({
+      report: { ...report, state: 'failed' as const, failure: { kind: 'StageLost' as const, message } },
+      driver,
+    }));
+    if (lost.length > 0) {
+      this.#lost.set(id, lost);
+      const timer = setTimeout(() => {
+        this.#timers.delete(timer);
+        if (this.#lost.get(id) === lost && this.#lost.delete(id)) this.#options.onChange();
+      }, LOST_SHOWN_MS);
+      timer.unref();
+      this.#timers.add(timer);
+    }
+    this.#options.onChange();
+  }
+}

@@ -1,0 +1,93 @@
+import type { StepCosts } from '../scheduler/stepCosts.ts';
+import type { TokenSampling } from '../serving/servedModel.ts';
+import type { Acceptance } from './acceptance.ts';
+import { draftLength } from './draftLength.ts';
+import { lookupDraft } from './lookupDraft.ts';
+
+export interface ProposeRequest {
+  sequence: number;
+  /** The prompt and every committed token. */
+  log: readonly number[];
+  promptLength: number;
+  count: number;
+  sampling: TokenSampling;
+}
+
+/** A model that is quick to guess what a larger one with the same vocabulary will say. */
+export interface Drafter {
+  /** To draft one token, as measured, ms. */
+  readonly draftMs: number;
+  /** A sequence has its prompt read by the stages; what is to draft for it may read it meanwhile. */
+  prepare(sequence: number, log: readonly number[]): void;
+  /** At most `count` tokens that may follow the log of a sequence; none where it cannot. Never rejects. */
+  propose(request: ProposeRequest): Promise<readonly number[]>;
+  /** The sequence has ended. */
+  forget(sequence: number): void;
+}
+
+export interface DraftedSequence {
+  readonly id: number;
+  readonly log: readonly number[];
+  readonly generated: number;
+  readonly acceptance: Acceptance;
+  readonly sampling: TokenSampling;
+  /** Tokens that it may still take. */
+  readonly room: number;
+}
+
+export interface SpeculationOptions {
+  /** Null looks drafts up in the log itself. */
+  drafter: Drafter | null;
+  /** Most drafts of one run; 0 turns speculation off. */
+  most: number;
+  /** Always so many, to measure what each length brings. */
+  always?: boolean;
+}
+
+/** Where drafting does not pay one draft is tried after so many tokens, in case it does by now. */
+const PROBE_TOKENS = 32;
+
+/** Decides how many tokens of a sequence to draft, and drafts them. */
+export class Speculation {
+  readonly #options: SpeculationOptions;
+
+  constructor(options: SpeculationOptions) {
+    this.#options = options;
+  }
+
+  /** What may follow the log; a promise where a model has to be asked. `active` sequences share the stages. */
+  draft(sequence: DraftedSequence, active: number, costs: StepCosts): readonly number[] | Promise<readonly number[]> {
+    const count = this.#count(sequence, active, costs);
+    if (count === 0) return [];
+    const { drafter } = this.#options;
+    if (drafter === null) return lookupDraft(sequence.log, count);
+    const { id, log, generated, sampling } = sequence;
+    return drafter.propose({ sequence: id, log, promptLength: log.length - generated, count, sampling });
+  }
+
+  /** A sequence has begun. */
+  prepare(sequence: number, log: readonly number[]): void {
+    if (this.#options.most > 0) this.#options.drafter?.prepare(sequence, log);
+  }
+
+  /** A sequence has ended. */
+  forget(sequence: number): void {
+    this.#options.drafter?.forget(sequence);
+  }
+
+  #count({ acceptance, generated, room }: DraftedSequence, active: number, costs: StepCosts): number {
+    const { drafter, most: allowed, always = false } = this.#options;
+    // The last token that there is room for comes of itself.
+    const most = Math.min(allowed, room - 1);
+    if (most <= 0) return 0;
+    if (always) return most;
+    if (!costs.isKnown) return 0;
+    const count = draftLength({
+      acceptance: acceptance.probability,
+      stepMs: (rows) => Math.max(costs.ringMs(rows), active * costs.slowestMs(rows)),
+      draftMs: drafter?.draftMs ?? 0,
+      most,
+    });
+    return count === 0 && generated % PROBE_TOKENS === PROBE_TOKENS - 1 ? 1 : count;
+  }
+}
