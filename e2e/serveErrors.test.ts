@@ -74,6 +74,8 @@ describe('a model that cannot be served', () => {
       ['bert.feed_forward_length', count(128)],
       ['bert.attention.causal', { type: 'bool', value: false }],
       ['bert.pooling_type', count(1)],
+      ['tokenizer.ggml.model', { type: 'string', value: 'bert' }],
+      ['tokenizer.ggml.tokens', { type: 'array', element: 'string', values: Array.from({ length: 300 }, String) }],
     ] as const;
     const embedding = { name: 'token_embd.weight', dimensions: [64, 300], byteLength: 64 * 300 * 4 };
     const layer = { name: 'blk.0.attn_q.weight', dimensions: [64, 64], byteLength: 64 * 64 * 4 };

@@ -86,7 +86,7 @@ test('import, models, verify and rm, in words and as JSON', async () => {
   const damaged = await run(['verify', 'random-llama-1-f32']);
   expect(damaged.code).toBe(1);
   expect(damaged.err.trimEnd().split('\n').at(-1)).toMatch(
-    /^roomful: .*is not what it was: .*; import or download it again/,
+    /^roomful: .*is not what it was: .*; fetch it again, or import it again to take it as it is/,
   );
 
   const removed = await json<{ deleted: string[] }>(['rm', 'random-llama-1-f32']);

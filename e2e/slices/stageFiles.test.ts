@@ -200,6 +200,44 @@ test.each([true, false])(
   },
 );
 
+test('a byte that has flipped in the kept header goes into no file, and the header is fetched again', async () => {
+  const holder = await room.holder(path);
+  const { store, folder } = await room.store();
+  await (await provide(store, 4, 8, [holder])).release();
+  const header = join(folder, model, 'header', '0.bin');
+  const good = await readFile(header);
+  // In the value of an entry, and in a name of the tokenizer.
+  const places = [good.indexOf('attention.head_count') + 24, good.indexOf('tokenizer.ggml.tokens') + 60];
+  for (const [index, at] of places.entries()) {
+    await flipByte(header, at);
+    const lease = await provide(store, 8 + index, 12, [holder]);
+    await expectCut(lease.file.path, 8 + index, 12);
+    expect((await readFile(header)).equals(good)).toBe(true);
+    await lease.release();
+  }
+  await flipByte(header, places[0] ?? 0);
+  const checks = [];
+  for await (const check of store.verify({ model, holders: [holder] }, never)) checks.push(check.damaged);
+  expect(checks).toEqual([[], [], []]);
+  // A vocabulary is made from it too, and where nobody has the header there is none.
+  const known = await store.headers.find(model, [holder], never);
+  const vocabulary = join(room.pool.home, 'vocabulary.gguf');
+  await flipByte(header, places[1] ?? 0);
+  await expect(store.headers.writeVocabulary(known, vocabulary)).rejects.toThrow(/header is not what it was/);
+  await expect(store.headers.find(model, [], never)).rejects.toThrow(/No member has this model/);
+  await expect(readFile(vocabulary)).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+test('a header that a holder gives otherwise than it was is not taken, and another holder is asked', async () => {
+  const bad = join(room.pool.home, 'bad-header.gguf');
+  await copyFile(path, bad);
+  await utimes(bad, 1e9, 1e9);
+  const [rotten, sound] = [await room.holder(bad), await room.holder(path)];
+  await flipByte(bad, 5000);
+  const { store } = await room.store();
+  await expectCut((await provide(store, 4, 8, [rotten, sound])).file.path, 4, 8);
+});
+
 test('after the machine went down with the member kept files are checked before they are given out', async () => {
   const holder = await room.holder(path);
   const { store, folder } = await room.store();

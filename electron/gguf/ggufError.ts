@@ -8,6 +8,7 @@ export type GgufErrorCode =
   | 'NotAModel'
   | 'Unsplittable'
   | 'SourceChanged'
+  | 'HeaderDamaged'
   | 'WriteFailed';
 
 /** Any failure of this folder. `code` tells them apart, `path` is the file at fault. */
@@ -86,6 +87,13 @@ export class UnsplittableError extends GgufError {
 export class SourceChangedError extends GgufError {
   constructor(path: string) {
     super('SourceChanged', path, 'was changed while it was in use; import it again.');
+  }
+}
+
+/** The header is not what it was although the file system knows of no change: the disk has decayed. */
+export class HeaderDamagedError extends GgufError {
+  constructor(path: string) {
+    super('HeaderDamaged', path, 'is damaged: its header is not what it was; import or download it again.');
   }
 }
 

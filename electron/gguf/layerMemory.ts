@@ -59,7 +59,7 @@ export function stateBytesPerSlot(model: ModelSource): number[] {
 }
 
 /** Which layers attend (they hold key weights, fused ones only where no recurrent part claims them), which are recurrent. */
-function layerKinds({ tensors }: ModelSource): { attending: Set<number>; recurrent: Set<number> } {
+export function layerKinds({ tensors }: ModelSource): { attending: Set<number>; recurrent: Set<number> } {
   const attending = new Set<number>();
   const fused = new Set<number>();
   const recurrent = new Set<number>();

@@ -11,6 +11,7 @@ import type { Metadata } from './metadata.ts';
 import { type ModelSummary, summarise } from './modelSummary.ts';
 import { type FileReader, openFileReader } from './rangeReader.ts';
 import { type GgufHeader, mostTensors, readHeader, type TensorInfo } from './readHeader.ts';
+import { sampleWeights } from './sampleWeights.ts';
 
 /** A file as it was when its header was read. */
 export interface SourceFile {
@@ -18,7 +19,9 @@ export interface SourceFile {
   bytes: number;
   /** Time of its last change, milliseconds since 1970. */
   changedAt: number;
-  /** SHA-256 in hex of its header, from the first byte up to the last tensor's line. */
+  /** Bytes of its header, from the first one up to the last tensor's line. */
+  headerBytes: number;
+  /** SHA-256 of those in hex. */
   headerSha256: string;
 }
 
@@ -35,6 +38,8 @@ export interface ModelSource {
   tensors: ReadonlyMap<string, TensorInfo>;
   /** Bytes of all tensors. */
   tensorBytes: number;
+  /** SHA-256 in hex of some bytes of the weights, see `sampleWeights`. */
+  sampleSha256: string;
   summary: ModelSummary;
 }
 
@@ -50,14 +55,15 @@ const mostShards = 1024;
 export async function openModel(path: string): Promise<ModelSource> {
   const given = await readFile(path);
   const count = given.header.metadata.count('split.count') ?? 1;
-  return count <= 1 ? modelOf(given.header, [partOf(given)]) : readShards(given, count);
+  const model = count <= 1 ? modelOf(given.header, [partOf(given)]) : await readShards(given, count);
+  return { ...model, sampleSha256: await sampleWeights(model) };
 }
 
 /**
  * The same for files that lie elsewhere, of which `readers` give the headers, in the order of the set. What they read as
- * tensor data is of no account.
+ * tensor data is of no account; `sampleSha256` is what their holder says of it.
  */
-export async function openModelOf(readers: readonly FileReader[]): Promise<ModelSource> {
+export async function openModelOf(readers: readonly FileReader[], sampleSha256: string): Promise<ModelSource> {
   const [firstReader, ...others] = readers;
   if (firstReader === undefined) throw new RangeError('a model has at least one file');
   const { header: first, file } = await readFrom(firstReader);
@@ -72,7 +78,7 @@ export async function openModelOf(readers: readonly FileReader[]): Promise<Model
     checkShard(read.header, index + 1, count);
     parts.push(partOf(read));
   }
-  return modelOf(first, parts);
+  return { ...modelOf(first, parts), sampleSha256 };
 }
 
 interface ReadFile {
@@ -99,14 +105,14 @@ async function readFile(path: string): Promise<ReadFile> {
 async function readFrom(reader: FileReader): Promise<ReadFile> {
   const header = await readHeader(reader);
   const { path, size: bytes, changedAt } = reader;
-  return { header, file: { path, bytes, changedAt, headerSha256: header.sha256 } };
+  return { header, file: { path, bytes, changedAt, headerBytes: header.byteLength, headerSha256: header.sha256 } };
 }
 
 function partOf({ header, file }: ReadFile): Part {
   return { file, tensors: header.tensors, architecture: header.metadata.string('general.architecture') };
 }
 
-async function readShards(given: ReadFile, count: number): Promise<ModelSource> {
+async function readShards(given: ReadFile, count: number): Promise<HeaderSource> {
   const { path, metadata } = given.header;
   if (count > mostShards) throw new MalformedError(path, `it claims to be one of ${count} files`);
   const [, prefix, number, total] = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i.exec(basename(path)) ?? [];
@@ -167,7 +173,10 @@ function checkShard(header: GgufHeader, index: number, count: number): void {
   }
 }
 
-function modelOf(first: GgufHeader, parts: readonly Part[]): ModelSource {
+/** What the headers alone tell. */
+type HeaderSource = Omit<ModelSource, 'sampleSha256'>;
+
+function modelOf(first: GgufHeader, parts: readonly Part[]): HeaderSource {
   const { path, metadata, alignment } = first;
   const architecture = architectureOf(first);
   const tensors = joinTensors(parts, architecture);

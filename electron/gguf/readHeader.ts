@@ -25,7 +25,9 @@ export interface GgufHeader {
   metadata: Metadata;
   /** In the order of the file. */
   tensors: Map<string, TensorInfo>;
-  /** Of the file's first byte up to the last tensor's line, in hex. */
+  /** Bytes from the file's first one up to the last tensor's line. */
+  byteLength: number;
+  /** Of those, in hex. */
   sha256: string;
 }
 
@@ -60,7 +62,7 @@ export async function readHeader(reader: RangeReader): Promise<GgufHeader> {
   const alignment = readAlignment(path, metadata);
   const tensors = await readTensors(cursor, tensorCount);
   placeTensors(reader, tensors, cursor.offset, alignment);
-  return { path, alignment, metadata, tensors, sha256: cursor.digest() };
+  return { path, alignment, metadata, tensors, byteLength: cursor.offset, sha256: cursor.digest() };
 }
 
 async function readMagic(reader: RangeReader, cursor: HeaderCursor): Promise<void> {

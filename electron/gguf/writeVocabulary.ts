@@ -1,5 +1,6 @@
 import { type FilePlan, layOut } from './filePlan.ts';
 import type { ModelSource } from './openModel.ts';
+import { readCheckedHeader } from './readCheckedHeader.ts';
 import { type WriteOptions, writeFilePlan } from './writeFilePlan.ts';
 
 /** Plans a GGUF that holds a model's metadata and no tensor, for loading the tokenizer alone. */
@@ -12,7 +13,29 @@ export function planVocabulary(model: ModelSource): FilePlan {
   return layOut({ alignment: model.alignment, metadata, tensors: [] });
 }
 
-/** Writes the metadata of a model alone to `outPath`, for `vocab_only` loading. Whole or not there, as `cutStage`. */
-export async function writeVocabulary(model: ModelSource, outPath: string, options: WriteOptions = {}): Promise<void> {
-  await writeFilePlan(planVocabulary(model), model.files, outPath, options);
+/**
+ * Writes the metadata of a model alone to `outPath`, for `vocab_only` loading. Whole or not there, as `cutStage`. It is taken
+ * from the first file of the set, or from `header`, a copy of its header, and held against the hash of what was read
+ * when the model was opened.
+ */
+export async function writeVocabulary(
+  model: ModelSource,
+  outPath: string,
+  { header, ...options }: WriteOptions & { header?: string } = {},
+): Promise<void> {
+  const [first] = model.files;
+  if (first === undefined) throw new RangeError('a model has at least one file');
+  const bytes = await readCheckedHeader({ ...first, path: header ?? first.path });
+  await writeFilePlan(withHeader(planVocabulary(model), bytes), [], outPath, options);
+}
+
+function withHeader(plan: FilePlan, header: Uint8Array): FilePlan {
+  const pieces = plan.pieces.map(({ offset, data }) => {
+    if (data.from === 'bytes') return { offset, data };
+    return {
+      offset,
+      data: { from: 'bytes', bytes: header.subarray(data.offset, data.offset + data.byteLength) } as const,
+    };
+  });
+  return { ...plan, pieces };
 }

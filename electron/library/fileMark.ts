@@ -8,6 +8,11 @@ export interface FileMark {
   bytes: number;
   /** Time of its last change, milliseconds since 1970. */
   changedAt: number;
+  /**
+   * Time of the last change of the file or of what the system notes about it, as milliseconds since 1970. It tells of a write
+   * whose `changedAt` was put back; it also moves with a file's name.
+   */
+  notedAt: number;
   /** Device and inode. */
   inode: string;
 }
@@ -16,6 +21,7 @@ export const fileMarkSchema = z.strictObject({
   path: z.string().min(1),
   bytes: z.int().nonnegative(),
   changedAt: z.number(),
+  notedAt: z.number(),
   inode: z.string(),
 });
 
@@ -32,6 +38,7 @@ export async function markFile(path: string): Promise<FileMark | null> {
     path,
     bytes: Number(found.size),
     changedAt: Number(found.mtimeNs / 1_000_000n),
+    notedAt: Number(found.ctimeNs / 1_000_000n),
     inode: `${found.dev}:${found.ino}`,
   };
 }
@@ -43,7 +50,12 @@ export async function markFiles(paths: readonly string[]): Promise<FileMark[] | 
   return found.length === paths.length ? found : null;
 }
 
-/** Whether the bytes are taken to be those of before: the file may have moved within its disk. */
+/** Whether nothing has been done to the files, as far as the system tells. */
+export function sameMarks(before: readonly FileMark[], now: readonly FileMark[]): boolean {
+  return sameBytes(before, now) && before.every(({ notedAt }, index) => notedAt === now[index]?.notedAt);
+}
+
+/** Whether the bytes seem to be those of before: the file may have moved within its disk. */
 export function sameBytes(before: readonly FileMark[], now: readonly FileMark[]): boolean {
   return (
     before.length === now.length &&

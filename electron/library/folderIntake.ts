@@ -64,7 +64,9 @@ export class FolderIntake {
     } catch (cause) {
       if (!(cause instanceof GgufError || cause instanceof LibraryError)) throw cause;
       // Other files of its set, or the rest of it, may still come; the model that it is a copy of may go.
-      const mayHeal = ['MissingShard', 'ShardsDiffer', 'Truncated', 'FileChanged', 'Copy'].includes(cause.code);
+      const mayHeal = ['MissingShard', 'ShardsDiffer', 'Truncated', 'FileChanged', 'Copy', 'Differs'].includes(
+        cause.code,
+      );
       this.#refused.set(path, { mark, problem: cause.message, mayHeal });
     }
   }

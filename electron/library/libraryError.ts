@@ -11,6 +11,7 @@ export type LibraryErrorCode =
   | 'Unreachable'
   | 'DownloadFailed'
   | 'Copy'
+  | 'Differs'
   | 'Busy'
   | 'Stopped';
 

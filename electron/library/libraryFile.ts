@@ -26,13 +26,19 @@ const entrySchema = z.strictObject({
   addedAt: z.number(),
   /** Whether its table of hashes holds for the files as they are. */
   hashed: z.boolean(),
+  /** Of some of its weights, which the id covers, see `sampleWeights`. */
+  sample: sha256,
+  /** Of all its weights, see `weightsId`; null before they have been hashed for the first time. */
+  weights: sha256.nullable(),
+  /** One plain line where its bytes are not what they were. */
+  damage: z.string().nullable(),
 });
 
 /** What is kept of a model between runs. */
 export type LibraryEntry = z.infer<typeof entrySchema>;
 
 const librarySchema = z.strictObject({
-  version: z.literal(1),
+  version: z.literal(2),
   models: z.array(entrySchema),
   /** Watched besides the one in the data folder. */
   folders: z.array(z.string().min(1)),
@@ -42,7 +48,7 @@ const librarySchema = z.strictObject({
 
 export type KeptLibrary = z.infer<typeof librarySchema>;
 
-const nothing: KeptLibrary = { version: 1, models: [], folders: [], ignored: [] };
+const nothing: KeptLibrary = { version: 2, models: [], folders: [], ignored: [] };
 
 /** The library's files in a data folder: `library/library.json` and `library/hashes/CONTENT_ID.json`. */
 export class LibraryFile {

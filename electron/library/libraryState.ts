@@ -46,6 +46,8 @@ export interface LibraryModel {
   problem: string | null;
   /** Whether the hashes of its tensors are known. */
   hashed: boolean;
+  /** One hash for all of its weights, null before they have been read whole. */
+  weights: string | null;
   /** How far hashing is, 0 to 1; null while it does not run. */
   hashing: number | null;
   /** The same of a verification that was asked for. */

@@ -32,6 +32,13 @@ export function encodeModelHashes({ tensors, ...rest }: ModelHashes): string {
   return JSON.stringify({ ...rest, tensors: [...tensors] });
 }
 
+/** One hash for all weights of a model, in hex: SHA-256 over a line `NAME SHA256` for each tensor, by name. */
+export function weightsId({ tensors }: Pick<ModelHashes, 'tensors'>): string {
+  const hash = createHash('sha256');
+  for (const name of [...tensors.keys()].sort()) hash.update(`${name} ${tensors.get(name)}\n`);
+  return hash.digest('hex');
+}
+
 export interface HashOptions {
   signal: AbortSignal;
   /** Bytes read so far, after each piece. */

@@ -1,7 +1,20 @@
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { generateModel } from '../../e2e/models/generateModel.ts';
+import { eventually } from '../../e2e/testing/eventually.ts';
 import { modelFingerprint } from '../gguf/modelFingerprint.ts';
 import { openModel } from '../gguf/openModel.ts';
 import { temporaryFolder } from '../gguf/testing/temporaryFolder.ts';
@@ -41,6 +54,22 @@ async function look(of: ModelLibrary): Promise<void> {
 async function settled(path: string): Promise<void> {
   const then = new Date(Date.now() - 60_000);
   await utimes(path, then, then);
+}
+
+/** A model with weights between those of the sample, and where one of them lies. */
+async function large(name: string, seed: number): Promise<{ path: string; tensor: string; at: number }> {
+  const path = folder.at(name);
+  await generateModel(path, { architecture: 'llama', ...shape, vocabulary: 6000, seed });
+  const tensor = 'token_embd.weight';
+  return { path, tensor, at: ((await openModel(path)).tensors.get(tensor)?.offset ?? 0) + 2 };
+}
+
+async function flip(path: string, at: number): Promise<void> {
+  const file = await open(path, 'r+');
+  const byte = Buffer.alloc(1);
+  await file.read(byte, 0, 1, at);
+  await file.write(Buffer.from([(byte[0] ?? 0) ^ 0x10]), 0, 1, at);
+  await file.close();
 }
 
 const stateOf = (of: ModelLibrary, id: string): LibraryModel | undefined =>
@@ -100,6 +129,44 @@ describe('import', () => {
     expect(await of.import(copy)).toMatchObject({ id, files: [copy], state: 'ready' });
   });
 
+  it('refuses what has the header, the size and the sample of a model, but not its weights', async () => {
+    const of = await library();
+    const { path, at, tensor } = await large('original.gguf', 30);
+    const { id } = await of.import(path);
+    const [copy, other] = [folder.at('true copy.gguf'), folder.at('altered.gguf')];
+    await copyFile(path, copy);
+    await copyFile(path, other);
+    await flip(other, at);
+    expect(modelFingerprint(await openModel(other))).toBe(id);
+    expect((await of.import(copy)).files).toEqual([path]);
+    const refusal = { code: 'Differs', message: expect.stringContaining(`other weights: ${tensor}. `) };
+    await expect(of.import(other)).rejects.toMatchObject(refusal);
+    expect(of.state().models.map(({ files }) => files)).toEqual([[path]]);
+    // In a watched folder it is said as well, once it is known.
+    await of.addFolder(folder.at('.'));
+    await eventually(async () => {
+      await look(of);
+      const said = of.state().skipped.find((skipped) => skipped.path === other);
+      expect(said?.problem).toMatch(/other weights/);
+    });
+    await of.remove(id);
+    expect(await of.import(other)).toMatchObject({ id, files: [other] });
+  });
+
+  it('tells checkpoints of one shape apart at once', async () => {
+    const of = await library();
+    const [first = ''] = await make(folder.at('checkpoint 1.gguf'), 33);
+    const [second = ''] = await make(folder.at('checkpoint 2.gguf'), 34);
+    const bytes = await readFile(second);
+    const { tensors, files } = await openModel(first);
+    const data = Math.min(...[...tensors.values()].map(({ offset }) => offset));
+    // The same header, down to the name.
+    await writeFile(second, Buffer.concat([(await readFile(first)).subarray(0, data), bytes.subarray(data)]));
+    expect((await openModel(second)).files[0]?.headerSha256).toBe(files[0]?.headerSha256);
+    const ids = [(await of.import(first)).id, (await of.import(second)).id];
+    expect(new Set(ids).size).toBe(2);
+  });
+
   it('is called by id, name, file and path, and says when that is not clear', async () => {
     const of = await library();
     const [path = ''] = await make(folder.at('called.gguf'), 4);
@@ -126,8 +193,10 @@ describe('a file that is not as it was', () => {
     await rename(path, moved);
     await expect(of.open(id)).rejects.toMatchObject({ code: 'FileGone', message: expect.stringContaining(path) });
     expect(stateOf(of, id)).toMatchObject({ state: 'gone', problem: expect.stringContaining('moved') });
-    // Known by its inode: its hashes still hold.
-    expect(await of.import(moved)).toMatchObject({ id, files: [moved], state: 'ready', hashed: true });
+    // Known by its inode: it is held against the hashes of before.
+    const { weights } = await of.import(moved);
+    await of.hashes(id);
+    expect(stateOf(of, id)).toMatchObject({ id, files: [moved], state: 'ready', hashed: true, weights });
   });
 
   it('is noticed when another model takes its place', async () => {
@@ -157,7 +226,7 @@ describe('a file that is not as it was', () => {
     });
     expect(stateOf(of, id)).toMatchObject({ state: 'damaged', problem: expect.stringContaining(path) });
     await of.import(path);
-    const after = await of.hashes(id);
+    const after = await of.hashes((await of.import(path)).id);
     expect([...after.tensors].filter(([name, hash]) => before.tensors.get(name) !== hash)).toHaveLength(1);
   });
 
@@ -170,9 +239,46 @@ describe('a file that is not as it was', () => {
     await file.write(Buffer.from([0x5a]), 0, 1, (await file.stat()).size - 40);
     await file.close();
     await settled(path);
-    await of.import(path);
+    const { id: now } = await of.import(path);
+    await of.hashes(now);
+    expect(stateOf(of, now)).toMatchObject({ state: 'ready', hashed: true });
+  });
+
+  it('is noticed although its time of change was put back, named, and still known after a restart', async () => {
+    const home = folder.at('sly home');
+    const of = await library(home);
+    const { path, at, tensor } = await large('sly.gguf', 31);
+    const { id } = await of.import(path);
     await of.hashes(id);
-    expect(stateOf(of, id)).toMatchObject({ state: 'ready', hashed: true });
+    const { atime, mtime } = await stat(path);
+    await flip(path, at);
+    await utimes(path, atime, mtime);
+    const named = { code: 'FileChanged', message: expect.stringContaining(tensor) };
+    await expect(of.hashes(id)).rejects.toMatchObject(named);
+    await of.close();
+    const again = await library(home);
+    expect(stateOf(again, id)).toMatchObject({ state: 'damaged', problem: expect.stringContaining(tensor) });
+    await expect(again.open(id)).rejects.toMatchObject(named);
+  });
+
+  it('is held against the hash of all weights where the table of hashes has decayed', async () => {
+    const home = folder.at('table home');
+    const of = await library(home);
+    const { path, at } = await large('table.gguf', 32);
+    const { id } = await of.import(path);
+    const right = await of.hashes(id);
+    const table = join(home, 'library', 'hashes', `${id}.json`);
+    const text = await readFile(table, 'utf8');
+    await writeFile(
+      table,
+      text.replace(/"([0-9a-f])([0-9a-f]{63})"\]\]/, (_, digit, rest) => `"${digit === '0' ? '1' : '0'}${rest}"]]`),
+    );
+    expect(await readFile(table, 'utf8')).not.toBe(text);
+    expect(await of.hashes(id)).toEqual(right);
+    expect(await readFile(table, 'utf8')).toBe(text);
+    await rm(table);
+    await flip(path, at);
+    await expect(of.hashes(id)).rejects.toMatchObject({ code: 'FileChanged' });
   });
 
   it('is read again when it was only touched', async () => {
@@ -223,7 +329,7 @@ describe('watched folders', () => {
     const renamed = join(of.modelsFolder, 'second name.gguf');
     await rename(path, renamed);
     await look(of);
-    expect(of.state().models).toMatchObject([{ id, files: [renamed], hashed: true }]);
+    expect(of.state().models).toMatchObject([{ id, files: [renamed], state: 'ready' }]);
     await make(renamed, 14);
     await settled(renamed);
     await look(of);

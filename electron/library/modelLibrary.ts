@@ -232,7 +232,7 @@ export class ModelLibrary {
   #keep(): Promise<void> {
     const write = this.#writing.then(() =>
       this.#file.write({
-        version: 1,
+        version: 2,
         models: this.#shelf.entries(),
         folders: this.#folders,
         ignored: [...this.#ignored],

@@ -1,14 +1,15 @@
+import { checkServable } from '../gguf/checkServable.ts';
 import { GgufError } from '../gguf/ggufError.ts';
 import { modelFingerprint } from '../gguf/modelFingerprint.ts';
 import { modelId } from '../gguf/modelId.ts';
-import { modelShape } from '../gguf/modelShape.ts';
 import { type ModelSource, openModel } from '../gguf/openModel.ts';
-import { type FileMark, markFile, markFiles, sameBytes } from './fileMark.ts';
+import { CopyCheck } from './copyCheck.ts';
+import { type FileMark, markFile, markFiles, sameBytes, sameMarks } from './fileMark.ts';
 import { HashQueue, type HashRun } from './hashQueue.ts';
 import { LibraryError } from './libraryError.ts';
 import type { LibraryEntry, LibraryFile } from './libraryFile.ts';
 import type { LibraryModel, ModelOrigin, ModelState, Verification } from './libraryState.ts';
-import { differences, hashModel, type ModelHashes } from './modelHashes.ts';
+import { differences, hashModel, type ModelHashes, weightsId } from './modelHashes.ts';
 
 /** Of one core, for a verification that somebody asked for. */
 const VERIFY_SHARE = 0.9;
@@ -41,6 +42,8 @@ interface Held {
   hashing: number | null;
   verifying: number | null;
   verified: Verification | null;
+  /** Marks of files that have been found to be others, and need not be read again. */
+  judged: string | null;
 }
 
 /** The models of the library by content id: whether their files are as they were, and the hashes of what they hold. */
@@ -48,6 +51,8 @@ export class ModelShelf {
   readonly #options: ModelShelfOptions;
   readonly #models = new Map<string, Held>();
   readonly #hashes: HashQueue;
+  readonly #copies = new CopyCheck((id, signal) => this.hashes(id, signal));
+  readonly #closing = new AbortController();
 
   constructor(options: ModelShelfOptions) {
     this.#options = options;
@@ -70,12 +75,13 @@ export class ModelShelf {
 
   /**
    * Takes a model in, given its file or any file of its set. A copy of a model that is here already changes nothing as
-   * long as the first one is there.
+   * long as the first one is there; both are read whole before one counts as a copy of the other, and what only looks
+   * like one is refused.
    */
   async put(path: string, { origin, from, published, hashes }: PutOptions): Promise<LibraryModel> {
     const source = await openModel(path);
     // Refuses what could never be served, now and not when it is.
-    modelShape(source);
+    checkServable(source);
     const marks = await marksOf(source);
     const id = modelFingerprint(source);
     const before = this.#models.get(id);
@@ -83,7 +89,10 @@ export class ModelShelf {
     if (before !== undefined) {
       await this.#check(before);
       const isHere = marks.some((mark) => before.entry.files.some((file) => file.path === mark.path));
-      if (before.state === 'ready' && !isHere) return shown(before);
+      if (before.state === 'ready' && !isHere) {
+        await this.#copies.assertCopy(before.entry, { source, marks, hashes, waits: origin !== 'folder' });
+        return shown(before);
+      }
     }
     const isSame =
       before !== undefined && (before.state === 'ready' || before.state === 'gone') && sameBytes(marksBefore, marks);
@@ -94,7 +103,10 @@ export class ModelShelf {
       from: from ?? before?.entry.from ?? null,
       published: published ?? (isSame ? before.entry.published : null),
       addedAt: before?.entry.addedAt ?? Date.now(),
-      hashed: hashes?.model === id || (isSame && before.entry.hashed),
+      hashed: hashes?.model === id || (isSame && before.entry.hashed && sameMarks(marksBefore, marks)),
+      sample: source.sampleSha256,
+      weights: hashes?.model === id ? weightsId(hashes) : isSame ? before.entry.weights : null,
+      damage: null,
     };
     // It begins a life of its own: what was known of other bytes does not count against it.
     if (!isSame || hashes !== undefined) await this.#forgetHashes(id);
@@ -118,15 +130,18 @@ export class ModelShelf {
   async open(id: string): Promise<ModelSource> {
     const held = this.#held(id);
     await this.#check(held);
-    if (held.state === 'ready') return openModel(firstPath(held.entry));
+    const source = held.state === 'ready' ? await this.#read(held) : null;
+    if (source !== null) return source;
     throw new LibraryError(held.state === 'gone' ? 'FileGone' : 'FileChanged', held.problem ?? 'It is not as it was.');
   }
 
   /** The hashes of a model; where they are not known yet they are made now. The signal ends the wait. */
   async hashes(id: string, signal?: AbortSignal): Promise<ModelHashes> {
     await this.open(id);
-    const kept = this.#held(id).entry.hashed ? await this.#options.file.readHashes(id) : null;
-    return kept ?? this.#hashes.now(id, signal);
+    const { hashed, weights } = this.#held(id).entry;
+    const kept = hashed ? await this.#options.file.readHashes(id) : null;
+    // The table may have decayed as well.
+    return kept !== null && weightsId(kept) === weights ? kept : this.#hashes.now(id, signal);
   }
 
   /** Reads a model from end to end and compares it with what is known of it; the model shows how far that is. */
@@ -166,6 +181,8 @@ export class ModelShelf {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort(new LibraryError('Stopped', 'The member is closing.'));
+    await this.#copies.close();
     await this.#hashes.close();
   }
 
@@ -186,27 +203,51 @@ export class ModelShelf {
       );
       return;
     }
-    if (sameBytes(entry.files, marks)) {
-      if (held.state === 'gone') await this.#set(held, 'ready', null);
+    if (sameMarks(entry.files, marks)) {
+      if (held.state === 'gone') await this.#set(held, entry.damage === null ? 'ready' : 'damaged', entry.damage);
       return;
     }
-    const found = await openModel(firstPath(entry)).catch((cause: unknown) => {
-      if (cause instanceof GgufError) return cause;
-      throw cause;
-    });
-    if (found instanceof GgufError) {
-      await this.#set(held, 'changed', found.message);
-    } else if (modelFingerprint(found) !== entry.id) {
-      await this.#set(
-        held,
-        'changed',
-        `${firstPath(entry)} is not the model any more that was imported; import it again.`,
-      );
-    } else {
-      held.entry = { ...entry, files: await marksOf(found), hashed: false };
+    const judged = JSON.stringify(marks);
+    if (held.judged === judged) return;
+    const found = await opened(entry);
+    if (!(found instanceof GgufError) && modelFingerprint(found) === entry.id) {
+      held.entry = { ...entry, files: await marksOf(found), hashed: false, damage: null };
       await this.#set(held, 'ready', null);
       this.#hashes.later(entry.id);
+    } else {
+      await this.#isAnother(held, found, 'changed');
+      held.judged = judged;
     }
+  }
+
+  /** The headers of a model that seems to be as it was; null, and it counts as damaged, where that is not so. */
+  async #read(held: Held): Promise<ModelSource | null> {
+    const found = await opened(held.entry);
+    if (!(found instanceof GgufError) && modelFingerprint(found) === held.entry.id) return found;
+    await this.#isAnother(held, found, 'damaged');
+    return null;
+  }
+
+  /** The files are not what they were; where their headers are, the tensors that differ are named. */
+  async #isAnother(held: Held, found: ModelSource | GgufError, state: 'changed' | 'damaged'): Promise<void> {
+    const { entry } = held;
+    if (found instanceof GgufError) return this.#lose(held, state, found.message);
+    const path = firstPath(entry);
+    const hasItsHeaders = modelFingerprint({ ...found, sampleSha256: entry.sample }) === entry.id;
+    const kept = hasItsHeaders ? await this.#options.file.readHashes(entry.id) : null;
+    const now =
+      kept === null ? null : await hashModel(found, { signal: this.#closing.signal, share: () => VERIFY_SHARE });
+    const differ = kept === null || now === null ? [] : differences(kept, now, entry.files);
+    // Whoever trains a model further changes most of it; a disk does not.
+    if (kept !== null && differ.length <= kept.tensors.size / 2)
+      return this.#lose(held, 'damaged', notAsItWas(entry, differ));
+    const what = state === 'changed' ? 'not the model any more that was imported' : 'not what it was';
+    await this.#lose(held, state, `${path} is ${what}; import it again.`);
+  }
+
+  async #lose(held: Held, state: 'changed' | 'damaged', problem: string): Promise<void> {
+    if (state === 'damaged') held.entry = { ...held.entry, hashed: false, damage: problem };
+    await this.#set(held, state, problem);
   }
 
   async #set(held: Held, state: ModelState, problem: string | null): Promise<void> {
@@ -244,20 +285,27 @@ export class ModelShelf {
     if (now === null || !sameBytes(files, now)) {
       throw new LibraryError('FileChanged', `${firstPath(held.entry)} changed while it was read; try again.`);
     }
-    const damaged = kept === null ? [] : differences(kept, found, files);
+    const { weights } = held.entry;
+    const differ = kept === null ? [] : differences(kept, found, files);
+    // Where the table itself has decayed, the hash of all weights says which of the two is right.
+    const isTableRight = kept === null || weights === null || weightsId(kept) === weights;
+    const isWeightsRight = weights === null || weightsId(found) === weights;
+    const damaged =
+      isTableRight && kept !== null
+        ? differ
+        : isWeightsRight || (kept !== null && differ.length === 0)
+          ? []
+          : [firstPath(held.entry)];
     for (const [index, hash] of (held.entry.published ?? []).entries()) {
       const path = files[index]?.path;
       if (path !== undefined && found.files[index] !== hash && !damaged.includes(path)) damaged.push(path);
     }
-    const [first] = damaged;
-    if (first !== undefined) {
-      const what = damaged.length === 1 ? first : `${first} and ${damaged.length - 1} more`;
-      const problem = `${firstPath(held.entry)} is not what it was: ${what}; import or download it again.`;
-      await this.#set(held, 'damaged', problem);
+    if (damaged.length > 0) {
+      await this.#lose(held, 'damaged', notAsItWas(held.entry, damaged));
       return damaged;
     }
-    if (kept === null) await this.#options.file.writeHashes(found);
-    held.entry = { ...held.entry, hashed: true };
+    if (kept === null || !isTableRight) await this.#options.file.writeHashes(found);
+    held.entry = { ...held.entry, hashed: true, weights: weightsId(found), damage: null };
     await this.#changed();
     return damaged;
   }
@@ -273,8 +321,26 @@ export class ModelShelf {
   }
 }
 
+/** One plain line that names what differs. */
+function notAsItWas(entry: LibraryEntry, [first, ...more]: readonly string[]): string {
+  const what = first === undefined ? '' : `: ${first}${more.length > 0 ? ` and ${more.length} more` : ''}`;
+  return `${firstPath(entry)} is not what it was${what}; fetch it again, or import it again to take it as it is.`;
+}
+
 function heldOf(entry: LibraryEntry): Held {
-  return { entry, state: 'ready', problem: null, hashing: null, verifying: null, verified: null };
+  const { damage } = entry;
+  const state = damage === null ? 'ready' : 'damaged';
+  return { entry, state, problem: damage, hashing: null, verifying: null, verified: null, judged: null };
+}
+
+/** What the headers of a model say now, or why they cannot be read. */
+async function opened(entry: LibraryEntry): Promise<ModelSource | GgufError> {
+  try {
+    return await openModel(firstPath(entry));
+  } catch (cause) {
+    if (cause instanceof GgufError) return cause;
+    throw cause;
+  }
 }
 
 function totalBytes(files: readonly { bytes: number }[]): number {
@@ -301,14 +367,17 @@ async function marksOf(source: ModelSource): Promise<FileMark[]> {
 function aboutModel(
   id: string,
   { summary }: ModelSource,
-): Omit<LibraryEntry, 'files' | 'origin' | 'from' | 'published' | 'addedAt' | 'hashed'> {
+): Omit<
+  LibraryEntry,
+  'files' | 'origin' | 'from' | 'published' | 'addedAt' | 'hashed' | 'sample' | 'weights' | 'damage'
+> {
   const { name: title, architecture, parameters, quantisation, layers, contextLength, chatTemplate, licence } = summary;
   const hasChatTemplate = chatTemplate !== null;
   const about = { title, architecture, parameters, quantisation, layers, contextLength, hasChatTemplate, licence };
   return { id, name: modelId(summary), ...about };
 }
 
-function shown({ entry, ...held }: Held): LibraryModel {
-  const { files, published: _, ...rest } = entry;
+function shown({ entry, judged: _, ...held }: Held): LibraryModel {
+  const { files, published: __, damage: ___, sample: ____, ...rest } = entry;
   return { ...rest, ...held, bytes: totalBytes(files), files: files.map(({ path }) => path) };
 }

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generateModel } from '../../../e2e/models/generateModel.ts';
 import { plan } from '../../planner/plan.ts';
+import { checkServable } from '../checkServable.ts';
 import { GgufError } from '../ggufError.ts';
 import { modelFingerprint } from '../modelFingerprint.ts';
 import { modelShape } from '../modelShape.ts';
@@ -71,6 +72,7 @@ async function readWhole(path: string): Promise<FuzzOutcome> {
     plan([member], shape);
     const [cut] = shape.cutPoints;
     if (cut !== undefined) planStageFile(source, { start: cut, end: source.layers });
+    checkServable(source);
     return 'opened';
   } catch (cause) {
     if (!(cause instanceof GgufError)) throw cause;

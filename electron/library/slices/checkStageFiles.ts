@@ -1,7 +1,7 @@
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileHasher } from './fileHasher.ts';
-import type { KnownModel } from './modelHeaders.ts';
+import { headerOf, type KnownModel } from './modelHeaders.ts';
 import type { StageFolder } from './stageFolders.ts';
 import type { StageLayout } from './stageLayout.ts';
 import type { StageRecord } from './stageRecord.ts';
@@ -34,13 +34,14 @@ export async function goodTensors(
 }
 
 /** Whether all that is no tensor is as the header of the model has it. */
-export async function fixedIsGood(folder: string, layout: StageLayout, { headerPaths }: KnownModel): Promise<boolean> {
+export async function fixedIsGood(folder: string, layout: StageLayout, known: KnownModel): Promise<boolean> {
+  const headers = await Promise.all(known.source.files.map((_, index) => headerOf(known, index)));
   for (const { name, fixed } of layout.files) {
     const file = await open(join(folder, name), 'r').catch(() => null);
     if (file === null) return false;
     try {
       for (const { offset, data } of fixed) {
-        const bytes = data.from === 'bytes' ? data.bytes : await readPart(headerPaths[data.file] ?? '', data);
+        const bytes = data.from === 'bytes' ? data.bytes : partOf(headers[data.file], data);
         const found = Buffer.alloc(bytes.byteLength);
         await file.read(found, 0, found.byteLength, offset);
         if (!found.equals(bytes)) return false;
@@ -52,13 +53,7 @@ export async function fixedIsGood(folder: string, layout: StageLayout, { headerP
   return true;
 }
 
-async function readPart(path: string, { offset, byteLength }: { offset: number; byteLength: number }): Promise<Buffer> {
-  const file = await open(path, 'r');
-  try {
-    const bytes = Buffer.alloc(byteLength);
-    await file.read(bytes, 0, byteLength, offset);
-    return bytes;
-  } finally {
-    await file.close();
-  }
+function partOf(header: Buffer | undefined, { offset, byteLength }: { offset: number; byteLength: number }): Buffer {
+  if (header === undefined || offset + byteLength > header.byteLength) throw new RangeError('no such part of a header');
+  return header.subarray(offset, offset + byteLength);
 }

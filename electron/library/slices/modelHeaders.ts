@@ -1,13 +1,13 @@
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { headerBytes } from '../../gguf/headerBytes.ts';
 import { modelFingerprint } from '../../gguf/modelFingerprint.ts';
-import { type ModelSource, openModelOf, type SourceFile } from '../../gguf/openModel.ts';
+import { type ModelSource, openModelOf } from '../../gguf/openModel.ts';
 import type { FileReader } from '../../gguf/rangeReader.ts';
-import { writeFilePlan } from '../../gguf/writeFilePlan.ts';
-import { planVocabulary } from '../../gguf/writeVocabulary.ts';
+import { readCheckedHeader } from '../../gguf/readCheckedHeader.ts';
+import { writeVocabulary } from '../../gguf/writeVocabulary.ts';
 import type { ModelHolder } from '../../pipeline/forming/modelFiles.ts';
 import { SliceStream } from '../../wire/sliceStream.ts';
 import { SlicesClient } from '../../wire/slicesClient.ts';
@@ -24,6 +24,13 @@ export interface KnownModel {
   isHeld: boolean;
 }
 
+/** The header of a file of a model, read now and held against its hash. Rejects with a GgufError where it is another. */
+export async function headerOf({ source, headerPaths }: KnownModel, file: number): Promise<Buffer> {
+  const [known, path] = [source.files[file], headerPaths[file]];
+  if (known === undefined || path === undefined) throw new RangeError(`the model has no file ${file}`);
+  return readCheckedHeader({ ...known, path });
+}
+
 export interface ModelHeadersOptions {
   folder: string;
   held: HeldModels;
@@ -36,13 +43,18 @@ export interface ModelHeadersOptions {
 const MOST_HEADER_BYTES = 300 << 20;
 const MOST_FILES = 1024;
 const RETRY_MS = 300;
+const DESCRIBED_FILE = 'described.json';
 
-const sizesSchema = z.array(z.strictObject({ bytes: z.int().positive(), headerBytes: z.int().positive() })).min(1);
-type Sizes = z.infer<typeof sizesSchema>;
+/** What a holder says of a model beside its headers. */
+const describedSchema = z.strictObject({
+  files: z.array(z.strictObject({ bytes: z.int().positive(), headerBytes: z.int().positive() })).min(1),
+  sampleSha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
+type Described = z.infer<typeof describedSchema>;
 
 /**
  * The headers of models, from their own files, from copies that were kept, or from a holder. A content id covers every byte
- * of the headers, so whatever comes from elsewhere is checked by it.
+ * of the headers, so whatever comes from elsewhere is checked by it, and a copy is each time that it is read.
  */
 export class ModelHeaders {
   readonly #options: ModelHeadersOptions;
@@ -61,9 +73,11 @@ export class ModelHeaders {
     const known = this.#open.get(model) ?? this.#kept(model);
     this.#open.set(model, known);
     try {
-      return await known;
+      const kept = await known;
+      for (const file of kept.source.files.keys()) await headerOf(kept, file);
+      return kept;
     } catch {
-      // Not there or not whole: it is fetched anew.
+      // Not there, not whole or not what it was: it is fetched anew.
       this.#open.delete(model);
     }
     await this.#fetch(model, holders, signal);
@@ -80,13 +94,8 @@ export class ModelHeaders {
 
   /** Writes the metadata of a model alone to `path`. */
   async writeVocabulary(known: KnownModel, path: string, options: { signal?: AbortSignal } = {}): Promise<void> {
-    const files = await Promise.all(
-      known.headerPaths.map(async (headerPath): Promise<SourceFile> => {
-        const { size, mtimeMs } = await stat(headerPath);
-        return { path: headerPath, bytes: size, changedAt: mtimeMs, headerSha256: '' };
-      }),
-    );
-    await writeFilePlan(planVocabulary(known.source), files, path, options);
+    const [header] = known.headerPaths;
+    await writeVocabulary(known.source, path, { ...options, ...(header !== undefined && { header }) });
   }
 
   #folderOf(model: string): string {
@@ -95,9 +104,9 @@ export class ModelHeaders {
 
   async #kept(model: string): Promise<KnownModel> {
     const folder = this.#folderOf(model);
-    const sizes = sizesSchema.parse(JSON.parse(await readFile(join(folder, 'sizes.json'), 'utf8')));
-    const headerPaths = sizes.map((_, index) => join(folder, `${index}.bin`));
-    return { source: await parse(model, headerPaths, sizes), headerPaths, isHeld: false };
+    const described = describedSchema.parse(JSON.parse(await readFile(join(folder, DESCRIBED_FILE), 'utf8')));
+    const headerPaths = described.files.map((_, index) => join(folder, `${index}.bin`));
+    return { source: await parse(model, headerPaths, described), headerPaths, isHeld: false };
   }
 
   async #fetch(model: string, holders: readonly ModelHolder[], signal: AbortSignal): Promise<void> {
@@ -129,17 +138,18 @@ export class ModelHeaders {
   async #fetchFrom(model: string, holder: ModelHolder, signal: AbortSignal): Promise<void> {
     const peer = await this.#options.peers.peer(holder);
     const client = new SlicesClient(peer);
-    const described = await client.describe(model).finally(() => client.close());
-    const sizes = sizesSchema.safeParse(described.files);
-    const bytes = described.files.reduce((sum, file) => sum + file.headerBytes, 0);
-    if (!sizes.success || sizes.data.length > MOST_FILES || bytes > MOST_HEADER_BYTES) throw wrongModel(holder);
+    const reply = await client.describe(model).finally(() => client.close());
+    const described = describedSchema.safeParse(reply);
+    const bytes = reply.files.reduce((sum, file) => sum + file.headerBytes, 0);
+    if (!described.success || reply.files.length > MOST_FILES || bytes > MOST_HEADER_BYTES) throw wrongModel(holder);
+    const { files } = described.data;
     const folder = this.#folderOf(model);
     const partial = `${folder}.partial`;
     await rm(partial, { recursive: true, force: true });
     await mkdir(partial, { recursive: true, mode: 0o700 });
     const stream = await SliceStream.open(peer, signal);
     try {
-      for (const [index, file] of sizes.data.entries()) {
+      for (const [index, file] of files.entries()) {
         const output = await open(join(partial, `${index}.bin`), 'w', 0o600);
         try {
           const range = { header: index, tensor: undefined, offset: 0, bytes: file.headerBytes };
@@ -151,12 +161,12 @@ export class ModelHeaders {
     } finally {
       stream.close();
     }
-    const paths = sizes.data.map((_, index) => join(partial, `${index}.bin`));
-    await parse(model, paths, sizes.data).catch((cause: unknown) => {
+    const paths = files.map((_, index) => join(partial, `${index}.bin`));
+    await parse(model, paths, described.data).catch((cause: unknown) => {
       throw wrongModel(holder, cause);
     });
-    const sizesFile = await open(join(partial, 'sizes.json'), 'w', 0o600);
-    await sizesFile.writeFile(JSON.stringify(sizes.data)).finally(() => sizesFile.close());
+    const file = await open(join(partial, DESCRIBED_FILE), 'w', 0o600);
+    await file.writeFile(JSON.stringify(described.data)).finally(() => file.close());
     await rm(folder, { recursive: true, force: true });
     await rename(partial, folder);
   }
@@ -167,7 +177,8 @@ function wrongModel(holder: ModelHolder, cause?: unknown): SliceError {
 }
 
 /** Reads the headers as if the rest of each file lay there too, and holds what they say against the content id. */
-async function parse(model: string, paths: readonly string[], sizes: Sizes): Promise<ModelSource> {
+async function parse(model: string, paths: readonly string[], described: Described): Promise<ModelSource> {
+  const { files: sizes, sampleSha256 } = described;
   const readers = await Promise.all(
     paths.map(async (path, index): Promise<FileReader> => {
       const header = await readFile(path);
@@ -184,7 +195,7 @@ async function parse(model: string, paths: readonly string[], sizes: Sizes): Pro
       };
     }),
   );
-  const source = await openModelOf(readers);
+  const source = await openModelOf(readers, sampleSha256);
   const lengths = headerBytes(source);
   if (modelFingerprint(source) !== model || sizes.some((size, index) => size.headerBytes !== lengths[index])) {
     throw new SliceError('WrongModel', 'The header is not that of this model.');

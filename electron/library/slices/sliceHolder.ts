@@ -29,7 +29,8 @@ export class SliceHolder implements SliceSource {
   async describe(model: string): Promise<DescribeModelReply> {
     const { source } = await this.#find(model);
     const headers = headerBytes(source);
-    return { files: source.files.map(({ bytes }, index) => ({ bytes, headerBytes: headers[index] ?? 0 })) };
+    const files = source.files.map(({ bytes }, index) => ({ bytes, headerBytes: headers[index] ?? 0 }));
+    return { files, sampleSha256: source.sampleSha256 };
   }
 
   async open(model: string): Promise<SliceReader> {

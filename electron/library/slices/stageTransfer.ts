@@ -4,7 +4,7 @@ import type { SendGate } from '../../wire/slicesService.ts';
 import type { ExpectedHashes } from './expectedHashes.ts';
 import type { FileHasher } from './fileHasher.ts';
 import type { HolderPeers } from './holderPeers.ts';
-import type { KnownModel } from './modelHeaders.ts';
+import { headerOf, type KnownModel } from './modelHeaders.ts';
 import { SliceError } from './sliceError.ts';
 import { SliceFetch } from './sliceFetch.ts';
 import type { StageUnit } from './stageLayout.ts';
@@ -80,18 +80,15 @@ export async function transferStage(options: StageTransferOptions): Promise<void
   await fetching.run();
 }
 
-async function writeFixed(writer: StageWriter, { headerPaths }: KnownModel): Promise<void> {
+async function writeFixed(writer: StageWriter, known: KnownModel): Promise<void> {
+  const headers = new Map<number, Buffer>();
   await writer.writeFixed(async (index, offset, target) => {
-    const file = await open(headerPaths[index] ?? '', 'r');
-    try {
-      for (let done = 0; done < target.byteLength; ) {
-        const { bytesRead } = await file.read(target, done, target.byteLength - done, offset + done);
-        if (bytesRead === 0) throw new SliceError('WrongModel', 'The header of the model is shorter than it was.');
-        done += bytesRead;
-      }
-    } finally {
-      await file.close();
+    const header = headers.get(index) ?? (await headerOf(known, index));
+    headers.set(index, header);
+    if (offset + target.byteLength > header.byteLength) {
+      throw new SliceError('WrongModel', 'The header of the model is shorter than it was.');
     }
+    target.set(header.subarray(offset, offset + target.byteLength));
   });
 }
 
