@@ -16,7 +16,7 @@ import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
 import { stageHostsOf } from '../testing/stageHosts.ts';
 import { pinToCore } from './pinToCore.ts';
 
-type Asked = Pick<ServeRequest, 'draftPath' | 'mostDrafts' | 'alwaysDraft' | 'exact' | 'chunk'>;
+type Asked = Pick<ServeRequest, 'draftPath' | 'mostDrafts' | 'alwaysDraft' | 'mostAhead' | 'exact' | 'chunk'>;
 
 export interface BenchRoom {
   model: ServingModel;

@@ -22,7 +22,9 @@ type Row = Record<string, string | number>;
  * drafts, and with as many as Roomful chooses; and what the rows of a model of a billion parameters cost, the head's share apart.
  */
 export async function draftBench({ only, rtt = [ROUND_TRIP_MS], rounds = ROUNDS }: BenchOptions): Promise<BenchReport> {
-  const pair = isWanted('pair', only) ? (await Promise.all(rtt.map((ms) => pairRows(ms, rounds)))).flat() : [];
+  const pair: Row[] = [];
+  // One after the other: together they would measure each other.
+  if (isWanted('pair', only)) for (const ms of rtt) pair.push(...(await pairRows(ms, rounds, only)));
   const costs = isWanted('head', only) ? await costRows() : [];
   return {
     title: `draft: the demo pair over two stages, ${QUESTIONS} questions; what k + 1 rows cost`,
@@ -42,7 +44,7 @@ export async function draftBench({ only, rtt = [ROUND_TRIP_MS], rounds = ROUNDS 
   };
 }
 
-async function pairRows(roundTripMs: number, rounds: number): Promise<Row[]> {
+async function pairRows(roundTripMs: number, rounds: number, only: BenchOptions['only']): Promise<Row[]> {
   const relay = new DelayRelay();
   const room = await startBenchRoom({
     modelPath: demoModelPath,
@@ -57,11 +59,16 @@ async function pairRows(roundTripMs: number, rounds: number): Promise<Row[]> {
     const ways = [
       { name: 'none', request: { mostDrafts: 0 } },
       ...LENGTHS.map((mostDrafts) => {
-        return { name: `${mostDrafts}`, request: { mostDrafts, alwaysDraft: true, draftPath: demoDraftPath } };
+        return {
+          name: `${mostDrafts}`,
+          request: { mostDrafts, alwaysDraft: true, mostAhead: 1, draftPath: demoDraftPath },
+        };
       }),
+      { name: 'chosen, each waits', request: { mostAhead: 1, draftPath: demoDraftPath } },
       { name: 'chosen', request: { draftPath: demoDraftPath } },
+      { name: 'looked up, each waits', request: { mostAhead: 1 } },
       { name: 'looked up', request: {} },
-    ];
+    ].filter(({ name }) => isWanted('lengths', only) || !/^\d$/.test(name));
     const measured = new Map<string, Answered[]>();
     for (let round = 0; round < rounds; round += 1) {
       for (const { name, request } of ways) {

@@ -27,6 +27,7 @@ const serveSchema = z.object({
   draft: text.optional(),
   mostDrafts: index.optional(),
   alwaysDraft: z.boolean(),
+  mostAhead: index.optional(),
   chunk: count.max(65_536).optional(),
 });
 
@@ -68,6 +69,7 @@ const driveSchema = z.object({
   predicted: prediction,
   mostDrafts: index,
   alwaysDraft: z.boolean(),
+  mostAhead: index,
   fixedChunk: z.boolean(),
 });
 

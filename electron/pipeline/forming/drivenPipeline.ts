@@ -8,7 +8,7 @@ import { PipelineError } from '../pipelineError.ts';
 import { refuseBadGrammar } from '../sampling/refuseBadGrammar.ts';
 import type { EmbedRequest, GeneratedToken, GenerateRequest } from '../serving/servedModel.ts';
 import type { ModelDrafter } from '../speculation/modelDrafter.ts';
-import { MOST_DRAFTS } from '../speculation/mostDrafts.ts';
+import { MOST_AHEAD, MOST_DRAFTS } from '../speculation/mostDrafts.ts';
 import { type DraftHost, openDrafter } from '../speculation/openDrafter.ts';
 import { rewinds } from '../speculation/rewinds.ts';
 import { Speculation } from '../speculation/speculation.ts';
@@ -46,6 +46,8 @@ export interface PipelineOrder {
   /** Tokens guessed ahead at most, in one step; and whether always so many, paid or not. */
   mostDrafts: number;
   alwaysDraft: boolean;
+  /** Steps of one request under way at once while drafts are verified, at most. */
+  mostAhead: number;
   /** See `PipelineConfig`. */
   fixedChunk: boolean;
 }
@@ -230,6 +232,7 @@ export class DrivenPipeline {
           speculation: new Speculation({
             drafter,
             most: Math.min(order.mostDrafts, MOST_DRAFTS),
+            deepest: Math.max(1, Math.min(order.mostAhead, MOST_AHEAD)),
             always: order.alwaysDraft,
           }),
           endTokens,

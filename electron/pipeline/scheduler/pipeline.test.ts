@@ -43,20 +43,32 @@ function expected(promptTokens: number[], count: number): number[] {
 class EchoRing {
   readonly frames: StepFrame[] = [];
   readonly #kv = new Map<number, { generation: number; tokens: number[] }>();
+  /** What the stage that samples holds: it cuts what it rejected at once. */
+  readonly #sure = new Map<number, number[]>();
   readonly pipeline: Pipeline;
   hold = false;
+  stale = 0;
 
-  constructor(overrides: Partial<PipelineConfig> = {}, drafter: Drafter | null = null) {
-    const speculation = drafter && new Speculation({ drafter, most: 3, always: true });
+  constructor(overrides: Partial<PipelineConfig> = {}, drafter: Drafter | null = null, deepest = 1) {
+    const speculation = drafter && new Speculation({ drafter, most: 3, deepest, always: true });
     const send = (frame: StepFrame): void => {
       this.frames.push(frame);
-      if (!this.hold) setImmediate(() => this.answer(frame));
+      if (!this.hold) void this.#goRound(frame);
     };
     this.pipeline = new Pipeline({ ...config, ...overrides }, send, { speculation });
   }
 
+  /** Long enough for drafts to be made meanwhile. */
+  async #goRound(frame: StepFrame): Promise<void> {
+    for (let turns = 0; turns < 5; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+    this.answer(frame);
+  }
+
   answer(frame: StepFrame): void {
-    for (const slot of frame.closedSlots) this.#kv.delete(slot);
+    for (const slot of frame.closedSlots) {
+      this.#kv.delete(slot);
+      this.#sure.delete(slot);
+    }
     expect(frame.runs.reduce((sum, { tokens }) => sum + tokens.length, 0)).toBeLessThanOrEqual(config.chunk);
     for (const { slot, generation, start, tokens, truncateTo, sample, drafts, embed } of frame.runs) {
       const kv = this.#kv.get(slot) ?? { generation, tokens: [] };
@@ -73,23 +85,25 @@ class EchoRing {
         const hiddenSum = sums.map((each) => each.reduce((sum, value) => sum + value, 0));
         frame.committed.push({ slot, generation, position, tokens: [], logprobs: [], failure: undefined, hiddenSum });
       }
-      if (!sample) continue;
-      const sampled: number[] = [];
-      for (let sure = tokens.length - drafts; ; sure += 1) {
-        const token = sumOf(kv.tokens.slice(0, start + sure));
-        sampled.push(token);
-        if (sure === tokens.length || tokens[sure] !== token) break;
+      const held = (this.#sure.get(slot) ?? []).slice(0, truncateTo);
+      this.#sure.set(slot, held);
+      if (drafts > 0 && drafts === tokens.length && (held.length !== start || sumOf(held) !== tokens[0])) {
+        this.stale += 1;
+        continue;
       }
-      const position = start + tokens.length - drafts;
-      frame.committed.push({
-        slot,
-        generation,
-        position,
-        tokens: sampled,
-        logprobs: [],
-        failure: undefined,
-        hiddenSum: [],
-      });
+      expect(held).toHaveLength(start);
+      held.push(...(sample ? tokens.slice(0, Math.max(1, tokens.length - drafts)) : tokens));
+      if (!sample) continue;
+      const position = held.length;
+      const sampled: number[] = [];
+      for (let at = position - start; ; at += 1) {
+        const token = sumOf(held);
+        sampled.push(token);
+        if (at === tokens.length || tokens[at] !== token) break;
+        held.push(token);
+      }
+      const nothing = { logprobs: [], failure: undefined, hiddenSum: [] };
+      frame.committed.push({ slot, generation, position, tokens: sampled, ...nothing });
     }
     this.pipeline.receive(frame);
   }
@@ -154,19 +168,29 @@ test('with drafts of any quality, and requests that begin alike, the tokens are 
     maxLength: 6,
   });
   const quality = fc.array(fc.boolean(), { minLength: 1, maxLength: 9 });
+  let stale = 0;
   await fc.assert(
-    fc.asyncProperty(prompts, quality, fc.integer({ min: 1, max: 9 }), async (all, rights, maxTokens) => {
-      const ring = new EchoRing(
-        { queueLimit: 10 },
-        drafterOf((position) => rights[position % rights.length] ?? true),
-      );
-      const answers = await Promise.all(
-        all.map((prompt) => collect(ring.pipeline.generate(request(prompt, maxTokens), never))),
-      );
-      expect(answers).toEqual(all.map((prompt) => expected(prompt, maxTokens)));
-    }),
-    { numRuns: 50 },
+    fc.asyncProperty(
+      prompts,
+      quality,
+      fc.integer({ min: 1, max: 20 }),
+      fc.integer({ min: 1, max: 4 }),
+      async (all, rights, maxTokens, deepest) => {
+        const ring = new EchoRing(
+          { queueLimit: 10 },
+          drafterOf((position) => rights[position % rights.length] ?? true),
+          deepest,
+        );
+        const answers = await Promise.all(
+          all.map((prompt) => collect(ring.pipeline.generate(request(prompt, maxTokens), never))),
+        );
+        expect(answers).toEqual(all.map((prompt) => expected(prompt, maxTokens)));
+        stale += ring.stale;
+      },
+    ),
+    { numRuns: 100 },
   );
+  expect(stale).toBeGreaterThan(0);
 });
 
 test('drafts that are right save steps, and are counted', async () => {
@@ -180,6 +204,40 @@ test('drafts that are right save steps, and are counted', async () => {
   expect(plain.frames).toHaveLength(13);
   expect(drafted.frames).toHaveLength(4);
   expect(drafted.pipeline.numbers).toMatchObject({ draftedTokens: 9, acceptedTokens: 9, generatedTokens: 13 });
+});
+
+test('guesses travel on top of guesses, and come to nothing where one is wrong', async () => {
+  const deep = new EchoRing(
+    {},
+    drafterOf(() => true),
+    4,
+  );
+  deep.hold = true;
+  const answer = collect(deep.pipeline.generate(request([1, 2], 14), never));
+  await vi.waitFor(() => expect(deep.frames).toHaveLength(1));
+  deep.answer(deep.frames[0] ?? StepFrame.fromPartial({}));
+  // The first step verifies three, and three more of three follow without waiting: all that there is room for but the last.
+  await vi.waitFor(() => expect(deep.frames).toHaveLength(5));
+  expect(deep.frames.map(({ runs }) => [runs[0]?.start, runs[0]?.tokens.length, runs[0]?.drafts])).toEqual([
+    [0, 2, 0],
+    [2, 4, 3],
+    [6, 3, 3],
+    [9, 3, 3],
+    [12, 3, 3],
+  ]);
+  for (const frame of deep.frames.slice(1)) deep.answer(frame);
+  expect(await answer).toEqual(expected([1, 2], 14));
+  expect(deep.stale).toBe(0);
+
+  const wrong = new EchoRing(
+    {},
+    drafterOf((position) => position !== 4),
+    3,
+  );
+  expect(await collect(wrong.pipeline.generate(request([1, 2], 14), never))).toEqual(expected([1, 2], 14));
+  expect(wrong.stale).toBeGreaterThan(0);
+  const cut = wrong.frames.find(({ runs }) => runs[0]?.truncateTo !== undefined);
+  expect(cut?.runs[0]).toMatchObject({ start: 4, truncateTo: 4 });
 });
 
 test('a second request that goes on from the first computes what is new', async () => {

@@ -18,7 +18,7 @@ import { prefillChunk } from './prefillChunk.ts';
 import { type Seat, SeatTable } from './seatTable.ts';
 import { Sequence } from './sequence.ts';
 import { StepCosts } from './stepCosts.ts';
-import { type NextRun, nextStep } from './stepScheduler.ts';
+import { type NextRun, type NextStep, nextStep } from './stepScheduler.ts';
 
 export interface PipelineConfig {
   id: string;
@@ -45,14 +45,13 @@ export interface PipelineConfig {
 /** KV bookkeeping goes with the next step; when none is due within this many ms it goes alone. */
 const BOOKKEEPING_DELAY_MS = 50;
 
-type StepKind = 'prefill' | 'decode' | 'bookkeeping';
+type StepKind = NextStep['kind'] | 'bookkeeping';
 
-/** A sequence in a step, with what is to be verified of it. */
+/** A sequence in a step. */
 interface CarriedRun {
   sequence: Sequence;
   /** As it sat when it was sent; what comes back of a seat that it no longer has is stale. */
   seat: Seat;
-  drafts: number;
 }
 
 interface StepInFlight {
@@ -87,7 +86,7 @@ export class Pipeline {
   #bookkeeping: NodeJS.Timeout | null = null;
   #nextId = 0;
   #nextStep = 1;
-  readonly #kindsInFlight = { prefill: 0, decode: 0, bookkeeping: 0 };
+  readonly #kindsInFlight = { prefill: 0, decode: 0, ahead: 0, bookkeeping: 0 };
   #failure: PipelineError | null = null;
   #exitMs: number | null = null;
 
@@ -168,6 +167,7 @@ export class Pipeline {
     if (step === undefined || frame.pipeline !== this.config.id) return;
     this.#inFlight.delete(frame.step);
     this.#kindsInFlight[step.kind] -= 1;
+    for (const { sequence } of step.carried) sequence.guesses.back(frame.step);
     this.#measure(step, frame);
     if (frame.failure !== undefined) {
       const { stage, message } = frame.failure;
@@ -220,28 +220,26 @@ export class Pipeline {
     });
     this.#counter.step(stages, kind === 'decode' ? ringMs : null);
     if (kind !== 'decode' || stages.length !== this.config.stages) return;
+    const ways = [...stages.map(({ wayMs }) => wayMs), this.#exitMs];
+    const waysMs = ways.reduce((sum, wayMs) => (sum === null || wayMs === null ? null : sum + wayMs), 0);
     // Rows of drafts are not computed as those of sequences that share a step.
-    if (carried.length === rows) this.#costs.observe({ rows, stages, ringMs });
-    if (carried.length === 1) this.#draftCosts.observe({ rows, stages, ringMs });
+    if (carried.length === rows) this.#costs.observe({ rows, stages, ringMs, waysMs });
+    if (carried.length === 1) this.#draftCosts.observe({ rows, stages, ringMs, waysMs });
   }
 
-  #commit({ sequence, drafts }: CarriedRun, { position, failure, ...committed }: Committed): void {
+  #commit({ sequence }: CarriedRun, { position, failure, ...committed }: Committed): void {
     if (sequence.hasEnded) return;
     if (sequence.hidden !== null) {
       if (sequence.hidden.add(position, committed.hiddenSum)) this.#leave(sequence, null);
       return;
     }
+    // The log has moved on.
+    if (position !== sequence.length) return;
     const tokens = generatedTokens({ position, failure, ...committed });
-    const accepted = Math.max(0, failure === undefined ? tokens.length - 1 : tokens.length);
-    if (drafts > 0) {
-      sequence.acceptance.observe(drafts, accepted);
-      this.#counter.add({ draftedTokens: drafts, acceptedTokens: accepted });
-      // The last stage has cut what it rejected; the others learn of it with the next run.
-      sequence.sent = position + accepted;
-      if (accepted < drafts) sequence.truncateTo = sequence.sent;
-    }
+    const ids = tokens.map(({ id }) => id);
+    this.#counter.add({ acceptedTokens: sequence.judge(position, ids).accepted });
     for (const [index, token] of tokens.entries()) {
-      if (!sequence.commit(position + index, token)) continue;
+      sequence.commit(position + index, token);
       this.#counter.add({ generatedTokens: 1 });
       const full = sequence.length >= this.config.sequenceLength;
       if (this.config.endTokens.has(token.id) || sequence.generated >= sequence.request.maxTokens || full) {
@@ -256,25 +254,32 @@ export class Pipeline {
     this.#draft(sequence);
   }
 
-  /** Lets drafts be made for the next run of a sequence that waits for it. */
+  /** Lets drafts be made for the next run of a sequence: one that waits for it, or one on top of guesses under way. */
   #draft(sequence: Sequence): void {
-    if (this.#speculation === null || sequence.sent >= sequence.length) return;
-    const { id, log, generated, acceptance, request } = sequence;
-    const room = Math.min(request.maxTokens - generated, this.config.sequenceLength - log.length);
-    const { sampling } = request;
+    const { id, length, guesses, acceptance, request } = sequence;
+    const { endTokens, sequenceLength } = this.config;
+    if (this.#speculation === null || guesses.areMade || guesses.next.length > 0) return;
+    if (guesses.steps === 0 && sequence.sent >= length) return;
+    if (guesses.underWay.some((token) => endTokens.has(token))) return;
+    const log = sequence.believed;
+    const generated = log.length - sequence.promptLength;
     const drafts = this.#speculation.draft(
-      { id, log, generated: generated + (request.answered ?? 0), acceptance, sampling, room },
+      {
+        ...{ id, log, acceptance, sampling: request.sampling, steps: guesses.steps },
+        generated: generated + (request.answered ?? 0),
+        room: Math.min(request.maxTokens - generated, sequenceLength - log.length),
+      },
       this.#running.size,
       this.#draftCosts,
     );
+    const asked = guesses.ask(log.length);
     if (!(drafts instanceof Promise)) {
-      sequence.drafts = drafts;
+      guesses.settle(asked, drafts, sequence.log);
       return;
     }
-    sequence.drafting = true;
     void drafts.then((made) => {
-      sequence.drafts = made;
-      sequence.drafting = false;
+      if (sequence.hasEnded) return;
+      if (guesses.settle(asked, made, sequence.log) === 'missed') this.#draft(sequence);
       this.#pump();
     });
   }
@@ -337,7 +342,7 @@ export class Pipeline {
       const inFlight = { ...this.#kindsInFlight, nextStep: this.#nextStep };
       const next = nextStep(this.#running.values(), inFlight, limits);
       if (next === null) break;
-      this.#sendStep(next.runs, next.prefill);
+      this.#sendStep(next.runs, next.kind);
     }
     if (this.#closedSlots.length > 0 && this.#bookkeeping === null) {
       this.#bookkeeping = setTimeout(() => {
@@ -362,25 +367,27 @@ export class Pipeline {
     }
   }
 
-  #sendStep(planned: readonly NextRun[], prefill: boolean): void {
+  #sendStep(planned: readonly NextRun[], kind: NextStep['kind']): void {
     let room = this.config.chunk - planned.reduce((sum, { count }) => sum + count, 0);
     const runs: Run[] = [];
     const carried: CarriedRun[] = [];
     for (const { id, start, count, sample } of planned) {
       const sequence = this.#running.get(id);
       if (sequence?.seat == null) continue;
-      const drafts = sample && !prefill ? sequence.drafts.slice(0, room) : [];
+      const drafts = sample && kind !== 'prefill' ? sequence.guesses.next.slice(0, room) : [];
       room -= drafts.length;
       runs.push(this.#runOf(sequence, sequence.seat, { start, count, sample }, drafts));
-      carried.push({ sequence, seat: sequence.seat, drafts: drafts.length });
-      sequence.drafts = [];
+      carried.push({ sequence, seat: sequence.seat });
+      sequence.guesses.send(this.#nextStep, drafts);
+      this.#counter.add({ draftedTokens: drafts.length });
       sequence.truncateTo = null;
       sequence.sent = start + count + drafts.length;
       sequence.lastStep = this.#nextStep;
     }
     // Decodes of ascending slots are computed at once.
     runs.sort((a, b) => a.slot - b.slot);
-    this.#dispatch(runs, carried, prefill ? 'prefill' : 'decode');
+    this.#dispatch(runs, carried, kind);
+    if (kind !== 'prefill') for (const { sequence } of carried) this.#draft(sequence);
   }
 
   #runOf(

@@ -1,5 +1,6 @@
 import type { GeneratedToken, GenerateRequest } from '../serving/servedModel.ts';
 import { Acceptance } from '../speculation/acceptance.ts';
+import { Guesses, type Judged } from '../speculation/guesses.ts';
 import type { HiddenMean } from './hiddenMean.ts';
 import type { Seat } from './seatTable.ts';
 import type { ScheduledSequence } from './stepScheduler.ts';
@@ -17,9 +18,7 @@ export class Sequence implements ScheduledSequence {
   lastStep = -1;
   /** Whether the last stage has been told how to sample. */
   toldHow = false;
-  /** What is believed to follow the log, to be verified with the next run. */
-  drafts: readonly number[] = [];
-  drafting = false;
+  readonly guesses = new Guesses();
   readonly acceptance = new Acceptance();
   /** Adds up hidden states in place of generating; null where it generates. */
   readonly hidden: HiddenMean | null;
@@ -52,6 +51,15 @@ export class Sequence implements ScheduledSequence {
     return this.request.bulk ?? false;
   }
 
+  get drafting(): boolean {
+    return this.guesses.areMade;
+  }
+
+  /** Guesses that may travel on top of those that are being verified. */
+  get ahead(): number {
+    return this.guesses.steps > 0 ? this.guesses.next.length : 0;
+  }
+
   get hasEnded(): boolean {
     return this.#ended;
   }
@@ -67,7 +75,27 @@ export class Sequence implements ScheduledSequence {
     this.sent = seat.kept;
     this.truncateTo = seat.used ? seat.kept : null;
     this.toldHow = false;
-    this.drafts = [];
+    this.guesses.clear();
+  }
+
+  /** The log and the guesses under way: what every stage will have been sent. */
+  get believed(): readonly number[] {
+    const { underWay } = this.guesses;
+    return underWay.length === 0 ? this.log : [...this.log, ...underWay];
+  }
+
+  /**
+   * Takes what a step says of the tokens from `position` on, before they are committed: where a guess was wrong the next run cuts
+   * the KV of every stage behind the last right one. Gives what it judged.
+   */
+  judge(position: number, tokens: readonly number[]): Judged {
+    const judged = this.guesses.judge(tokens);
+    if (judged.accepted < judged.judged) {
+      this.sent = position + judged.accepted;
+      this.truncateTo = this.sent;
+    }
+    if (judged.judged > 0) this.acceptance.observe(judged.judged, judged.accepted);
+    return judged;
   }
 
   /** Appends the token for `position`; false when the log has moved on, so that a token is committed once. */

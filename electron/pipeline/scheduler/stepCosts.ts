@@ -8,6 +8,8 @@ export interface StepMeasure {
   stages: readonly { computeMs: number; queueMs: number }[];
   /** From sending to coming back. */
   ringMs: number;
+  /** Of that on the way between processes, as links measure it; null where they do not know. */
+  waysMs?: number | null;
 }
 
 interface RowCost {
@@ -34,9 +36,10 @@ const FORGOTTEN_STEPS = 2000;
 export class StepCosts {
   readonly #byRows = new Map<number, RowCost>();
   #networkMs = 0;
+  #waysMs = 0;
   #steps = 0;
 
-  observe({ rows, stages, ringMs }: StepMeasure): void {
+  observe({ rows, stages, ringMs, waysMs = null }: StepMeasure): void {
     if (rows < 1 || rows > MOST_ROWS || stages.length === 0) return;
     const allMs = stages.reduce((sum, { computeMs }) => sum + computeMs, 0);
     const slowestMs = Math.max(...stages.map(({ computeMs }) => computeMs));
@@ -50,6 +53,7 @@ export class StepCosts {
       times: (known?.times ?? 0) + 1,
     });
     this.#networkMs = movingAverage(this.#steps === 0 ? null : this.#networkMs, networkMs, NEWEST);
+    this.#waysMs = movingAverage(this.#steps === 0 ? null : this.#waysMs, Math.min(networkMs, waysMs ?? 0), NEWEST);
     this.#steps += 1;
   }
 
@@ -67,6 +71,11 @@ export class StepCosts {
   /** Of one traversal, between processes. */
   get networkMs(): number {
     return this.#networkMs;
+  }
+
+  /** Of one traversal on the way between processes, when processors are free for other steps; 0 where links do not know. */
+  get waysMs(): number {
+    return this.#waysMs;
   }
 
   /** Of the slowest stage, which bounds how many steps come through. */

@@ -13,6 +13,7 @@ const sequence = (id: number, fields: Partial<ScheduledSequence>): ScheduledSequ
   lastStep: -1,
   bulk: false,
   drafting: false,
+  ahead: 0,
   ...fields,
 });
 const decoding = (id: number, lastStep: number, fields: Partial<ScheduledSequence> = {}): ScheduledSequence =>
@@ -23,7 +24,7 @@ const ids = (step: ReturnType<typeof nextStep>): number[] | undefined => step?.r
 test('a prompt goes in chunks and only the last one samples', () => {
   const chunk = (start: number, count: number, sample: boolean) => ({
     runs: [{ id: 0, start, count, sample }],
-    prefill: true,
+    kind: 'prefill',
   });
   expect(nextStep([sequence(0, {})], nothing, limits)).toEqual(chunk(0, 4, false));
   expect(nextStep([sequence(0, { sent: 4 })], nothing, limits)).toEqual(chunk(4, 4, false));
@@ -34,7 +35,7 @@ test('a decode goes before a prefill, and beside decodes one chunk is in flight 
   const one = { ...nothing, prefill: 1 };
   expect(nextStep([sequence(0, {}), decoding(1, 7)], nothing, limits)).toEqual({
     runs: [{ id: 1, start: 11, count: 1, sample: true }],
-    prefill: false,
+    kind: 'decode',
   });
   expect(ids(nextStep([sequence(0, {}), underWay(1)], nothing, limits))).toEqual([0]);
   expect(nextStep([sequence(0, {}), underWay(1)], one, limits)).toBeNull();
@@ -78,6 +79,18 @@ test('a sequence whose drafts are being made waits for them alone', () => {
   expect(nextStep([decoding(0, 1, { drafting: true })], nothing, limits)).toBeNull();
 });
 
+test('drafts on top of others travel alone, when nothing else does', () => {
+  const guessing = decoding(0, 5, { sent: 15, ahead: 3 });
+  expect(nextStep([guessing], nothing, limits)).toEqual({
+    runs: [{ id: 0, start: 15, count: 0, sample: true }],
+    kind: 'ahead',
+  });
+  expect(ids(nextStep([guessing, decoding(1, 8)], nothing, limits))).toEqual([1]);
+  expect(ids(nextStep([guessing, sequence(1, {})], nothing, limits))).toEqual([1]);
+  expect(ids(nextStep([guessing, decoding(1, 4, { sent: 13, ahead: 1 })], nothing, limits))).toEqual([1]);
+  expect(nextStep([decoding(0, 5, { sent: 15 })], nothing, limits)).toBeNull();
+});
+
 test('driven to the end, every token of every log is sent once, in order, nobody starves, and groups keep their size', () => {
   const work = fc.array(
     fc.record({ prompt: fc.integer({ min: 1, max: 30 }), answer: fc.integer({ min: 0, max: 8 }), bulk: fc.boolean() }),
@@ -98,7 +111,7 @@ test('driven to the end, every token of every log is sent once, in order, nobody
         const inFlight = { prefill, decode: flying.length - prefill, nextStep: step };
         const next = nextStep(live, inFlight, { chunk: () => chunk, prefillInFlight: 3, groupSize: () => size });
         if (next !== null) {
-          expect(next.runs.length).toBeLessThanOrEqual(next.prefill ? 1 : size);
+          expect(next.runs.length).toBeLessThanOrEqual(next.kind === 'prefill' ? 1 : size);
           for (const run of next.runs) {
             const found = live[run.id];
             if (found === undefined) throw new Error('unknown sequence');
@@ -110,7 +123,7 @@ test('driven to the end, every token of every log is sent once, in order, nobody
           }
           flying.push({
             ids: next.runs.map(({ id }) => id),
-            prefill: next.prefill,
+            prefill: next.kind === 'prefill',
             sample: next.runs.every(({ sample }) => sample),
           });
           continue;

@@ -13,6 +13,8 @@ export interface ScheduledSequence {
   readonly bulk: boolean;
   /** Its drafts are still being made; it travels when they are there. */
   readonly drafting: boolean;
+  /** Drafts that may travel on top of those that are being verified. */
+  readonly ahead: number;
 }
 
 /** Steps that have not come back. */
@@ -32,10 +34,11 @@ export interface ScheduleLimits {
   readonly groupSize: (active: number) => number;
 }
 
-/** Tokens [start, start + count) of one sequence. */
+/** Tokens [start, start + count) of one sequence; its drafts follow them. */
 export interface NextRun {
   readonly id: number;
   readonly start: number;
+  /** 0 where drafts travel on top of those that are being verified. */
   readonly count: number;
   /** True when the run reaches the end of the log, so that the last stage samples the next token. */
   readonly sample: boolean;
@@ -43,7 +46,7 @@ export interface NextRun {
 
 export interface NextStep {
   readonly runs: readonly NextRun[];
-  readonly prefill: boolean;
+  readonly kind: 'prefill' | 'decode' | 'ahead';
 }
 
 /** A bulk sequence that has waited for so many steps goes as if it were interactive. */
@@ -55,7 +58,8 @@ const PATIENCE_STEPS = 64;
  * Decodes go first, in groups that keep as many steps in flight as there are groups: a group travels when it is full, or when
  * fewer steps than groups are on their way. Prefill chunks fill the gaps, each a step of its own, so a long prompt stalls a
  * running answer by one chunk at most: while any sequence decodes only one chunk is in flight. Interactive requests go before
- * bulk ones, equals take turns: the one that travelled longest ago, then the oldest.
+ * bulk ones, equals take turns: the one that travelled longest ago, then the oldest. Drafts on top of others that are being
+ * verified may be for nothing, so they go alone, when nothing else can.
  */
 export function nextStep(
   sequences: Iterable<ScheduledSequence>,
@@ -64,13 +68,15 @@ export function nextStep(
 ): NextStep | null {
   const ready: ScheduledSequence[] = [];
   let prefill: ScheduledSequence | null = null;
+  let ahead: ScheduledSequence | null = null;
   let decoding = 0;
   const goesBefore = orderAt(inFlight.nextStep);
   for (const sequence of sequences) {
     const isPrefill = sequence.sent < sequence.promptLength;
     if (sequence.length > sequence.promptLength) decoding += 1;
-    if (sequence.sent >= sequence.length) continue;
-    if (isPrefill) {
+    if (sequence.sent >= sequence.length) {
+      if (sequence.ahead > 0 && (ahead === null || goesBefore(sequence, ahead) < 0)) ahead = sequence;
+    } else if (isPrefill) {
       if (prefill === null || goesBefore(sequence, prefill) < 0) prefill = sequence;
     } else if (!sequence.drafting) ready.push(sequence);
   }
@@ -78,13 +84,14 @@ export function nextStep(
     const size = Math.max(1, limits.groupSize(decoding));
     if (ready.length >= size || inFlight.decode < Math.ceil(decoding / size)) {
       ready.sort(goesBefore);
-      return { runs: ready.slice(0, size).map((sequence) => runOf(sequence, 1)), prefill: false };
+      return { runs: ready.slice(0, size).map((sequence) => runOf(sequence, 1)), kind: 'decode' };
     }
   }
   const room = inFlight.prefill < (decoding > 0 ? 1 : limits.prefillInFlight);
-  return prefill !== null && room
-    ? { runs: [runOf(prefill, limits.chunk(prefill.promptLength))], prefill: true }
-    : null;
+  if (prefill !== null && room) {
+    return { runs: [runOf(prefill, limits.chunk(prefill.promptLength))], kind: 'prefill' };
+  }
+  return ahead === null ? null : { runs: [{ id: ahead.id, start: ahead.sent, count: 0, sample: true }], kind: 'ahead' };
 }
 
 function orderAt(step: number): (a: ScheduledSequence, b: ScheduledSequence) => number {

@@ -49,6 +49,7 @@ export interface LeadOrder {
   /** See `ServeRequest`. */
   mostDrafts: number;
   alwaysDraft: boolean;
+  mostAhead: number;
   chunk: number | undefined;
 }
 
@@ -225,7 +226,7 @@ export class ModelLead {
     signal: AbortSignal,
   ): Promise<Ready> {
     const { build, memory } = this.#options;
-    const { force, policy, plainRam, exact, replicas, aliases, mostDrafts, alwaysDraft, chunk } = order;
+    const { force, policy, plainRam, exact, replicas, aliases, mostDrafts, alwaysDraft, mostAhead, chunk } = order;
     const taken = this.#taken();
     const offers = candidates.map((candidate) => ({
       ...candidate,
@@ -264,6 +265,7 @@ export class ModelLead {
         draft: drafting,
         mostDrafts,
         alwaysDraft,
+        mostAhead,
         fixedChunk: chunk !== undefined,
       }),
     );

@@ -16,7 +16,7 @@ import { PipelineError } from '../pipelineError.ts';
 import { findHolders } from '../placement/findHolders.ts';
 import type { MemoryTruthFile } from '../placement/memoryTruthFile.ts';
 import type { ServingRoom } from '../placement/servingRoom.ts';
-import { MOST_DRAFTS } from '../speculation/mostDrafts.ts';
+import { MOST_AHEAD, MOST_DRAFTS } from '../speculation/mostDrafts.ts';
 import type { DraftHost } from '../speculation/openDrafter.ts';
 import type { KeptServes } from './keptServes.ts';
 import { type LeadOrder, ModelLead, type Ready } from './modelLead.ts';
@@ -312,8 +312,20 @@ export class ModelServing implements ServedModels {
 
   async #orderOf(request: ServeRequest, signal: AbortSignal): Promise<LeadOrder> {
     const { files } = this.#options;
-    const { model, modelPath, members, replicas, exact, aliases, draft, draftPath, mostDrafts, alwaysDraft, ...sizes } =
-      request;
+    const {
+      model,
+      modelPath,
+      members,
+      replicas,
+      exact,
+      aliases,
+      draft,
+      draftPath,
+      mostDrafts,
+      alwaysDraft,
+      mostAhead,
+      ...sizes
+    } = request;
     const names = members?.filter((member) => typeof member === 'string') ?? [];
     const places = members?.filter((member) => typeof member !== 'string') ?? [];
     if (names.length > 0 && places.length > 0) {
@@ -339,6 +351,7 @@ export class ModelServing implements ServedModels {
       draft: draftPath === undefined ? draft : await files.importFile(draftPath, signal),
       mostDrafts: mostDrafts ?? MOST_DRAFTS,
       alwaysDraft: alwaysDraft ?? false,
+      mostAhead: mostAhead ?? MOST_AHEAD,
       chunk: sizes.chunk,
       aliases: aliases ?? [],
     };
@@ -455,6 +468,7 @@ function leadOrder({
   kvType,
   draft,
   mostDrafts,
+  mostAhead,
   chunk,
   ...rest
 }: CheckedServeOrder): LeadOrder {
@@ -471,6 +485,7 @@ function leadOrder({
     kvType,
     draft,
     mostDrafts: mostDrafts ?? MOST_DRAFTS,
+    mostAhead: mostAhead ?? MOST_AHEAD,
     chunk,
   };
 }

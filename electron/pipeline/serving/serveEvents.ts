@@ -34,6 +34,8 @@ export interface ServeRequest {
   mostDrafts?: number | undefined;
   /** Guess so many always, whether it pays or not: for measuring. */
   alwaysDraft?: boolean | undefined;
+  /** Steps of one request under way at once while drafts are verified, at most; 1 waits for each. Default 8: for measuring. */
+  mostAhead?: number | undefined;
   /** Tokens of a prompt that travel in one step, whatever its length: for measuring. */
   chunk?: number | undefined;
   /** Keep activations at f32 on the wire. */

@@ -28,8 +28,8 @@ export class ModelDrafter implements Drafter {
   readonly #slots: DraftSlot[];
   readonly #sequenceLength: number;
   readonly #onProblem: (cause: unknown) => void;
-  /** Sequences that wait for their turn or have it. */
-  readonly #asking = new Set<number>();
+  /** What sequences have asked last, until its turn comes. */
+  readonly #asking = new Map<number, ProposeRequest>();
   /** What is to be read of sequences. */
   readonly #reading = new Map<number, readonly number[]>();
   #draftMs = 0;
@@ -65,8 +65,8 @@ export class ModelDrafter implements Drafter {
       this.prepare(sequence, log);
       return [];
     }
-    this.#asking.add(sequence);
     const request = { ...asked, log: [...log] };
+    this.#asking.set(sequence, request);
     return this.#next(() => this.#propose(request));
   }
 
@@ -109,9 +109,12 @@ export class ModelDrafter implements Drafter {
     else void this.#next(() => this.#read(sequence));
   }
 
-  async #propose({ sequence, log, promptLength, count, sampling }: ProposeRequest): Promise<readonly number[]> {
-    const isGone = !this.#asking.delete(sequence);
-    const held = isGone ? undefined : this.#slotFor(sequence, log.length + count);
+  async #propose(asked: ProposeRequest): Promise<readonly number[]> {
+    const { sequence, log, promptLength, count, sampling } = asked;
+    // It has left, or has asked something else since.
+    const isOutdated = this.#asking.get(sequence) !== asked;
+    if (!isOutdated) this.#asking.delete(sequence);
+    const held = isOutdated ? undefined : this.#slotFor(sequence, log.length + count);
     if (held === undefined) return [];
     const start = Math.min(commonLength(held.tokens, log), log.length - 1);
     const started = performance.now();

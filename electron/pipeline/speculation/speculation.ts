@@ -1,12 +1,12 @@
 import type { StepCosts } from '../scheduler/stepCosts.ts';
 import type { TokenSampling } from '../serving/servedModel.ts';
 import type { Acceptance } from './acceptance.ts';
-import { draftLength } from './draftLength.ts';
+import { type DraftPlan, draftPlan } from './draftPlan.ts';
 import { lookupDraft } from './lookupDraft.ts';
 
 export interface ProposeRequest {
   sequence: number;
-  /** The prompt and every committed token. */
+  /** The prompt, every committed token, and what is believed to follow. */
   log: readonly number[];
   promptLength: number;
   count: number;
@@ -27,12 +27,15 @@ export interface Drafter {
 
 export interface DraftedSequence {
   readonly id: number;
+  /** The prompt, every committed token, and the guesses that are being verified. */
   readonly log: readonly number[];
   readonly generated: number;
   readonly acceptance: Acceptance;
   readonly sampling: TokenSampling;
   /** Tokens that it may still take. */
   readonly room: number;
+  /** Steps under way whose guesses the next ones would follow. */
+  readonly steps: number;
 }
 
 export interface SpeculationOptions {
@@ -40,7 +43,9 @@ export interface SpeculationOptions {
   drafter: Drafter | null;
   /** Most drafts of one run; 0 turns speculation off. */
   most: number;
-  /** Always so many, to measure what each length brings. */
+  /** Most steps of one sequence under way at once; 1 waits for each verification. */
+  deepest: number;
+  /** Always so many and so deep, to measure what that brings. */
   always?: boolean;
 }
 
@@ -75,19 +80,29 @@ export class Speculation {
     this.#options.drafter?.forget(sequence);
   }
 
-  #count({ acceptance, generated, room }: DraftedSequence, active: number, costs: StepCosts): number {
-    const { drafter, most: allowed, always = false } = this.#options;
+  #count(sequence: DraftedSequence, active: number, costs: StepCosts): number {
+    const { generated, room, steps } = sequence;
     // The last token that there is room for comes of itself.
-    const most = Math.min(allowed, room - 1);
+    const most = Math.min(this.#options.most, room - 1);
     if (most <= 0) return 0;
-    if (always) return most;
-    if (!costs.isKnown) return 0;
-    const count = draftLength({
-      acceptance: acceptance.probability,
-      stepMs: (rows) => Math.max(costs.ringMs(rows), active * costs.slowestMs(rows)),
+    const { drafts, depth } = this.#plan(sequence.acceptance.probability, most, active, costs);
+    if (steps > 0) return steps < depth ? drafts : 0;
+    return drafts === 0 && costs.isKnown && generated % PROBE_TOKENS === PROBE_TOKENS - 1 ? 1 : drafts;
+  }
+
+  #plan(acceptance: number, most: number, active: number, costs: StepCosts): DraftPlan {
+    const { drafter, deepest, always = false } = this.#options;
+    if (always) return { drafts: most, depth: deepest };
+    if (!costs.isKnown) return { drafts: 0, depth: 1 };
+    return draftPlan({
+      acceptance,
+      ringMs: (rows) => costs.ringMs(rows),
+      slowestMs: (rows) => costs.slowestMs(rows),
+      waysMs: costs.waysMs,
+      active,
       draftMs: drafter?.draftMs ?? 0,
       most,
+      deepest,
     });
-    return count === 0 && generated % PROBE_TOKENS === PROBE_TOKENS - 1 ? 1 : count;
   }
 }
