@@ -10,15 +10,17 @@ export interface ChoiceEvent {
 
 /**
  * Several answers to one request at once, events as they come, those of one choice in order. Each choice draws its own random
- * numbers from the seed, and no two say the same; see `DistinctChoices`. When one fails, or the consumer leaves, all end.
+ * numbers from the seed, and no two say the same; see `DistinctChoices`. When one fails, or the consumer leaves, all end. A choice
+ * that is alone tells `onSeated`, as in `GenerateTextOptions`.
  */
 export async function* generateChoices(
   admitted: AdmittedRequest,
   count: number,
   signal: AbortSignal,
+  onSeated: () => void = () => {},
 ): AsyncGenerator<ChoiceEvent> {
   if (count === 1) {
-    for await (const event of generateText(admitted, signal)) yield { choice: 0, event };
+    for await (const event of generateText(admitted, signal, { onSeated })) yield { choice: 0, event };
     return;
   }
   const ending = new AbortController();

@@ -19,6 +19,8 @@ export interface GenerateTextOptions {
   given?: Pick<Draws, 'text' | 'calls'>;
   /** Filled as they are drawn, the given ones too. */
   draws?: Draws;
+  /** Called when its first part has a seat, where that is known before its first token. */
+  onSeated?: () => void;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface GenerateTextOptions {
 export async function* generateText(
   admitted: AdmittedRequest,
   signal: AbortSignal,
-  { choice = 0, given = { text: [], calls: [] }, draws }: GenerateTextOptions = {},
+  { choice = 0, given = { text: [], calls: [] }, draws, onSeated = () => {} }: GenerateTextOptions = {},
 ): AsyncGenerator<TextEvent> {
   const { request, promptTokens } = admitted;
   const { model, shape } = request;
@@ -42,13 +44,13 @@ export async function* generateText(
     reasoningTokens: 0,
   };
   if (shape.calls?.begun === true) {
-    const calls = { plan: shape.calls, context: promptTokens, usage, choice, given: given.calls };
+    const calls = { plan: shape.calls, context: promptTokens, usage, choice, given: given.calls, onSeated };
     yield* generateCalls(admitted, draws === undefined ? calls : { ...calls, draws }, signal);
     return;
   }
   const text = new AnswerText(model, request);
   let ended = false;
-  for await (const token of textTokens(admitted, { choice, given: given.text, usage }, signal)) {
+  for await (const token of textTokens(admitted, { choice, given: given.text, usage, onSeated }, signal)) {
     usage.completionTokens += 1;
     draws?.text.push(token);
     ended = model.endTokens.has(token.id);
@@ -69,9 +71,17 @@ export async function* generateText(
   yield { kind: 'end', reason: ended || text.parts.stopped ? 'stop' : 'length', usage };
 }
 
+/** Where an answer begins. */
+interface AnswerBegin {
+  choice: number;
+  given: readonly GeneratedToken[];
+  usage: TextUsage;
+  onSeated: () => void;
+}
+
 async function* textTokens(
   { request: { model, sampling, bulk }, promptTokens, maxTokens, seed }: AdmittedRequest,
-  { choice, given, usage }: { choice: number; given: readonly GeneratedToken[]; usage: TextUsage },
+  { choice, given, usage, onSeated }: AnswerBegin,
   signal: AbortSignal,
 ): AsyncGenerator<GeneratedToken> {
   yield* given;
@@ -84,6 +94,7 @@ async function* textTokens(
     bulk,
     onSeated: ({ cachedTokens }: { cachedTokens: number }): void => {
       usage.cachedTokens = Math.min(cachedTokens, promptTokens.length);
+      onSeated();
     },
   };
   yield* model.generate(request, signal);

@@ -25,6 +25,8 @@ export async function sendEvents(
   reply.hijack();
   const { raw } = reply;
   for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
+  // With the first event, where it is there already.
+  raw.cork();
   raw.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
@@ -32,6 +34,7 @@ export async function sendEvents(
     'x-accel-buffering': 'no',
   });
   raw.flushHeaders();
+  process.nextTick(() => raw.uncork());
   const keepAlive = setInterval(() => {
     if (!raw.writableNeedDrain && raw.writable) raw.write(': keep-alive\n\n');
   }, keepAliveMs);

@@ -22,8 +22,11 @@ export async function sendLines(
   reply.hijack();
   const { raw } = reply;
   for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
+  // With the first event, where it is there already.
+  raw.cork();
   raw.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8', 'cache-control': 'no-cache' });
   raw.flushHeaders();
+  process.nextTick(() => raw.uncork());
   const keepAlive = setInterval(() => {
     if (!raw.writableNeedDrain && raw.writable) raw.write(`${JSON.stringify(idle())}\n`);
   }, keepAliveMs);

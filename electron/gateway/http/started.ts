@@ -1,17 +1,22 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 /**
  * Starts `source` and gives it `graceMs` to fail, so that what fails at once (a full queue) can still be answered with
- * its status. Then the iterable goes on as if it had not been started.
+ * its status; `goes` is called by it where it is sure sooner. Then the iterable goes on as if it had not been started.
  */
-export async function started<T>(source: AsyncIterable<T>, graceMs: number): Promise<AsyncIterable<T>> {
-  const iterator = source[Symbol.asyncIterator]();
+export async function started<T>(
+  source: (goes: () => void) => AsyncIterable<T>,
+  graceMs: number,
+): Promise<AsyncIterable<T>> {
+  let goes: () => void = () => {};
+  const sure = new Promise<void>((resolve) => {
+    goes = resolve;
+  });
+  const iterator = source(goes)[Symbol.asyncIterator]();
   const first = iterator.next();
-  const grace = new AbortController();
+  const grace = setTimeout(goes, graceMs);
   try {
-    await Promise.race([first, delay(graceMs, undefined, { signal: grace.signal })]);
+    await Promise.race([first, sure]);
   } finally {
-    grace.abort();
+    clearTimeout(grace);
   }
   let next: Promise<IteratorResult<T>> | null = first;
   return {

@@ -99,24 +99,27 @@ async function answer(
   const admitted = await admitRequest(await ollamaTextRequest(settings, said, { model, templates }), 'messages');
   const { promptTokens, maxTokens, seed } = admitted;
   request.log.info({ model: model.id, promptTokens: promptTokens.length, maxTokens, seed }, 'generation admitted');
-  const events = generateText(admitted, signal);
   const words = (source: AsyncIterable<TextEvent>) => ollamaWords(source, { head, word, begun });
   if (stream) {
-    await sendLines(reply, linesOf(words(await started(events, failureGraceMs))), {
-      signal,
-      keepAliveMs,
-      // Its clients take every line for JSON, so it is one that says nothing.
-      idle: () => ({ ...head(), ...word(nothingSaid), done: false }),
-      wordError: (error) => {
-        request.log.error({ err: error }, 'stream ended with an error');
-        return { error: asGatewayError(error).message };
+    await sendLines(
+      reply,
+      linesOf(words(await started((goes) => generateText(admitted, signal, { onSeated: goes }), failureGraceMs))),
+      {
+        signal,
+        keepAliveMs,
+        // Its clients take every line for JSON, so it is one that says nothing.
+        idle: () => ({ ...head(), ...word(nothingSaid), done: false }),
+        wordError: (error) => {
+          request.log.error({ err: error }, 'stream ended with an error');
+          return { error: asGatewayError(error).message };
+        },
       },
-    });
+    );
     return undefined;
   }
   const all: OllamaText = { ...nothingSaid, calls: [] };
   let last = {};
-  for await (const { text, thinking, calls, line } of words(events)) {
+  for await (const { text, thinking, calls, line } of words(generateText(admitted, signal))) {
     all.text += text;
     all.thinking += thinking;
     all.calls.push(...calls);

@@ -42,9 +42,9 @@ export async function answerText(
   };
   const { choices, includeUsage } = call;
   const options = { choices, includeUsage, logprobs: call.settings.sampling.topLogprobs !== null };
-  const events = generateChoices(admitted, choices, signal);
-  if (!call.stream) return whole(head, events, options);
-  await sendEvents(reply, chunks(head, await started(events, failureGraceMs), options), {
+  if (!call.stream) return whole(head, generateChoices(admitted, choices, signal), options);
+  const events = await started((goes) => generateChoices(admitted, choices, signal, goes), failureGraceMs);
+  await sendEvents(reply, chunks(head, events, options), {
     signal,
     keepAliveMs,
     onError: (error) => request.log.error({ err: error }, 'stream ended with an error'),

@@ -8,7 +8,8 @@ import type { ChatMessage, ChatTool } from './chatMessage.ts';
 import { withCallsAsText, withSystemFolded, withToolInstruction, withTurnsMerged } from './foldMessages.ts';
 import { type GenericName, genericFormat, genericTemplates, knownFormat } from './genericTemplates.ts';
 import { PlainText, type PromptPiece } from './plainText.ts';
-import { TemplateFailure, type TemplateRenderer } from './templateRenderer.ts';
+import { TemplateFailure } from './templateFailure.ts';
+import type { TemplateRenderer } from './templateRenderer.ts';
 import { type TemplateTraits, templateTraits } from './templateTraits.ts';
 
 /** `model`: the template of the GGUF. `generic`: that of the model's format as far as it can be told. Else a format by name. */

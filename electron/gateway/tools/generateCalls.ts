@@ -16,6 +16,7 @@ export interface CallsInput {
   /** See `GenerateTextOptions`. */
   given: readonly GeneratedToken[];
   draws?: Draws;
+  onSeated?: () => void;
 }
 
 /** The calls of an answer, kept to the schemas of their tools, then one `end`. */
@@ -45,7 +46,7 @@ export async function* generateCalls(
 
 async function* callTokens(
   { request: { model, sampling, bulk }, maxTokens, seed }: AdmittedRequest,
-  { plan, context, usage, choice, given, draws }: CallsInput,
+  { plan, context, usage, choice, given, draws, onSeated }: CallsInput,
   signal: AbortSignal,
 ): AsyncGenerator<GeneratedToken> {
   const room = Math.min(maxTokens - usage.completionTokens, model.contextLength - context.length) - given.length;
@@ -60,6 +61,7 @@ async function* callTokens(
     bulk,
     onSeated: ({ cachedTokens }: { cachedTokens: number }): void => {
       usage.cachedTokens ??= Math.min(cachedTokens, usage.promptTokens);
+      onSeated?.();
     },
   };
   yield* model.generate(request, signal);
