@@ -26,12 +26,15 @@ import { responsesRoute } from './responses/responsesRoute.ts';
 import { clusterPlan } from './rpc/clusterPlan.ts';
 import type { RpcMethod } from './rpc/jsonRpc.ts';
 import { rpcRoute } from './rpc/rpcRoute.ts';
+import { prepareTemplate } from './template/renderChat.ts';
 import { TemplateRenderer } from './template/templateRenderer.ts';
 
 export interface GatewayOptions {
   models: ServedModels;
   /** What `/api/*` asks for as a Bearer token, but for the routes of Ollama, whose clients send none; see `localToken`. */
   localToken: string;
+  /** Calls the listener after every change of the models, so that the first request of a new one need not wait for a process. */
+  onModels?: (listener: () => void) => void;
   /** What the pipelines that this member drives have done, for `/metrics`. */
   numbers?: () => DrivenNumbers[];
   /** Version of this build, for `system_fingerprint`. */
@@ -107,6 +110,9 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   const guard = lan ? new KeyGuard(lan.keys) : null;
   const templates = new TemplateRenderer(options.launcher ?? nodeLauncher);
   app.addHook('onClose', async () => templates.close());
+  options.onModels?.(() => {
+    for (const model of options.models.list()) prepareTemplate(model, templates);
+  });
   const context: GatewayContext = {
     models: guard === null ? options.models : guard.metered(options.models),
     templates,

@@ -79,6 +79,7 @@ export async function startGateway(
   const api = localMemberApi(topics, { ...actions, ...library.actions });
   const gateway = createGateway({
     models,
+    onModels: (listener) => modelChanges.on(listener),
     rules: endpoint.lan.rules,
     requests: endpoint.requests,
     caCertificate: endpoint.caCertificate,

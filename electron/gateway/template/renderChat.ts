@@ -97,6 +97,12 @@ export async function renderChat(model: ServedModel, chat: Chat, templates: Temp
   return { ...opened(plain.pieces(prompt), prompt, { chat, format, traits }), stop };
 }
 
+/** Starts what renders the template of a model, where it has one. */
+export function prepareTemplate(model: ServedModel, templates: TemplateRenderer): void {
+  const source = ownTemplate(model);
+  if (source !== null) templates.prepare(source);
+}
+
 function isRefusal(cause: unknown): boolean {
   return cause instanceof TemplateFailure && cause.kind === 'refused';
 }
@@ -145,13 +151,17 @@ function asGatewayError(cause: TemplateFailure, { id }: ServedModel): GatewayErr
 function chosenTemplate(model: ServedModel, choice: TemplateChoice): { source: string; stop: readonly string[] } {
   if (choice === 'generic') return genericTemplates[genericFormat(model)];
   if (choice !== 'model') return genericTemplates[choice];
-  const own = model.chatTemplate;
-  if (own !== null && own.trim() !== '') return { source: own, stop: [] };
+  const own = ownTemplate(model);
+  if (own !== null) return { source: own, stop: [] };
   const known = knownFormat(model);
   if (known !== null) return genericTemplates[known];
   throw new GatewayError(`The model ${model.id} has no chat template. ${offer}`, {
     ...{ status: 400, param: 'messages', code: 'chat_template_missing' },
   });
+}
+
+function ownTemplate({ chatTemplate }: ServedModel): string | null {
+  return chatTemplate === null || chatTemplate.trim() === '' ? null : chatTemplate;
 }
 
 /** What the template is told beside the messages. */
