@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect } from 'node:tls';
 import { modelFingerprint } from '../../electron/gguf/modelFingerprint.ts';
 import { type ModelSource, openModel } from '../../electron/gguf/openModel.ts';
 import { hashModel } from '../../electron/library/modelHashes.ts';
@@ -11,18 +9,20 @@ import { openIdentity } from '../../electron/pool/identity.ts';
 import { openTlsMaterial } from '../../electron/pool/poolCertificate.ts';
 import type { TlsMaterial } from '../../electron/wire/tlsMaterial.ts';
 import { generateModel } from '../models/generateModel.ts';
-import { HolderProcess, type ReceiverNews, startReceiver } from '../slices/sliceProcesses.ts';
+import { HolderProcess, type Received, ReceiverProcess } from '../slices/sliceProcesses.ts';
 import type { BenchReport } from './report.ts';
 
 const ROUNDS = 5;
 
 /**
- * How fast a slice travels from a holder to a receiver, each a process of its own, on loopback: checked tensor by tensor and
- * written to a file. Beside it, in turns, the same bytes from the same holder's memory through a TLS socket to nowhere.
+ * How fast a slice travels from a holder to a receiver, each a process of its own that goes on from round to round, on
+ * loopback: checked tensor by tensor and written to a file. Beside it, in turns and between the same two, as many bytes from
+ * memory through a TLS socket to nowhere.
  */
 export async function transfer(): Promise<BenchReport> {
   const home = await mkdtemp(join(tmpdir(), 'roomful-bench-'));
   const holders: HolderProcess[] = [];
+  const receiver = new ReceiverProcess();
   try {
     const homes = { near: join(home, 'near'), far: join(home, 'far') };
     await foundPool(home, Object.values(homes));
@@ -39,11 +39,11 @@ export async function transfer(): Promise<BenchReport> {
     holders.push(recorded);
     const measured: Record<'bare' | 'slice' | 'unrecorded', Measured[]> = { bare: [], slice: [], unrecorded: [] };
     for (let round = 0; round < ROUNDS; round += 1) {
-      measured.bare.push(await measure(recorded, () => bare(recorded.bare, near.tls, bytes)));
+      measured.bare.push(await measure(recorded, () => receiver.bare({ tls: near.tls, port: recorded.bare, bytes })));
       const fetch = (holder: HolderProcess) => async (): Promise<Received> => {
         const folder = join(home, 'slices');
         const order = { tls: near.tls, folder, model: modelFingerprint(model), startLayer: 0, endLayer: STAGE_LAYERS };
-        const got = await receive({ ...order, holders: [{ member: far.id, addresses: [holder.address] }] });
+        const got = await receiver.fetch({ ...order, holders: [{ member: far.id, addresses: [holder.address] }] });
         await rm(folder, { recursive: true });
         return got;
       };
@@ -80,7 +80,7 @@ export async function transfer(): Promise<BenchReport> {
       ],
     };
   } finally {
-    for (const holder of holders) holder.process.kill();
+    for (const { process } of [receiver, ...holders]) process.kill();
     await rm(home, { recursive: true, force: true });
   }
 }
@@ -101,13 +101,11 @@ interface Measured {
   p99Ms: number;
 }
 
-type Received = Pick<Measured, 'ms' | 'flushedMs' | 'rss' | 'cpuMs'>;
-
 async function measure(holder: HolderProcess, run: () => Promise<Received>): Promise<Measured> {
   await holder.reset();
-  const ran = await run();
-  const { p99Ms, rss, cpuMs } = await holder.report();
-  return { ...ran, p99Ms, holderRss: rss, holderCpuMs: cpuMs };
+  const { fetchedMs, ms, rss, cpuMs } = await run();
+  const held = await holder.report();
+  return { ms: fetchedMs, flushedMs: ms, rss, cpuMs, p99Ms: held.p99Ms, holderRss: held.rss, holderCpuMs: held.cpuMs };
 }
 
 function bytesOf(model: ModelSource): number {
@@ -116,39 +114,6 @@ function bytesOf(model: ModelSource): number {
     if (!name.startsWith(`blk.${STAGE_LAYERS}.`) && name !== 'output_norm.weight') bytes += byteLength;
   }
   return bytes;
-}
-
-async function bare(port: number, tls: TlsMaterial, bytes: number): Promise<Received> {
-  const spent = process.cpuUsage();
-  const startedAt = performance.now();
-  let got = 0;
-  const socket = connect({
-    host: '127.0.0.1',
-    port,
-    ...tls,
-    minVersion: 'TLSv1.3',
-    checkServerIdentity: () => undefined,
-  });
-  socket.on('data', (piece: Buffer) => {
-    got += piece.byteLength;
-  });
-  await once(socket, 'end');
-  if (got !== bytes) throw new Error(`${got} bytes came of ${bytes}`);
-  const ms = performance.now() - startedAt;
-  const { user, system } = process.cpuUsage(spent);
-  return { ms, flushedMs: ms, rss: process.memoryUsage.rss(), cpuMs: (user + system) / 1000 };
-}
-
-function receive(order: Parameters<typeof startReceiver>[0]): Promise<Received> {
-  return new Promise((resolve, reject) => {
-    const onNews = (news: ReceiverNews): void => {
-      if (news.kind === 'failed') reject(new Error(news.message));
-      if (news.kind !== 'done') return;
-      child.kill();
-      resolve({ ms: news.fetchedMs, flushedMs: news.ms, rss: news.rss, cpuMs: news.cpuMs });
-    };
-    const child = startReceiver(order, onNews);
-  });
 }
 
 function median(values: number[]): number {

@@ -86,10 +86,44 @@ const newsSchema = z.discriminatedUnion('kind', [
 ]);
 export type ReceiverNews = z.infer<typeof newsSchema>;
 
+/** Bytes between two messages of progress. */
+const TELL_BYTES = 1 << 20;
+
 /** Starts a receiver in a process of its own. */
 export function startReceiver(order: ReceiverOrder, onNews: (news: ReceiverNews) => void): ChildProcess {
   const child = fork(program('receiver'), { execArgv: [] });
   child.on('message', (message) => onNews(newsSchema.parse(message)));
-  child.send(order);
+  child.send({ kind: 'fetch', ...order, tellBytes: TELL_BYTES });
   return child;
+}
+
+/** What a receiver has measured of itself. */
+export type Received = Extract<ReceiverNews, { kind: 'done' }>;
+
+/** A receiver that goes on, as a member does, and is asked for one thing after the other. */
+export class ReceiverProcess {
+  readonly process = fork(program('receiver'), { execArgv: [] });
+
+  fetch(order: ReceiverOrder): Promise<Received> {
+    return this.#ask({ kind: 'fetch', ...order, tellBytes: null });
+  }
+
+  /** As many bytes from a bare socket. */
+  bare(order: { tls: TlsMaterial; port: number; bytes: number }): Promise<Received> {
+    return this.#ask({ kind: 'bare', ...order });
+  }
+
+  #ask(order: object): Promise<Received> {
+    return new Promise((resolve, reject) => {
+      const take = (message: unknown): void => {
+        const news = newsSchema.parse(message);
+        if (news.kind === 'problem') return;
+        this.process.off('message', take);
+        if (news.kind === 'done') resolve(news);
+        else reject(new Error(news.kind === 'failed' ? news.message : 'progress came that nobody had asked for'));
+      };
+      this.process.on('message', take);
+      this.process.send(order);
+    });
+  }
 }

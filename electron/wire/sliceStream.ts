@@ -70,6 +70,8 @@ export class SliceStream {
         cert: tls.cert,
         key: tls.key,
         minVersion: 'TLSv1.3',
+        // A server would choose the one of 256 bits, which takes both ends a fifth more of the processor.
+        ciphers: 'TLS_AES_128_GCM_SHA256',
         ALPNProtocols: [SLICES_PROTOCOL],
         servername: 'roomful',
         // Members are known by id, see below, never by host name.

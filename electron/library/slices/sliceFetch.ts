@@ -35,8 +35,8 @@ export interface SliceFetchOptions {
   onProblem(problem: SliceError): void;
 }
 
-/** Connections to each holder. */
-const STREAMS_PER_HOLDER = 3;
+/** Connections to each holder: while one waits for the disk the other takes. A third costs more than it brings. */
+const STREAMS_PER_HOLDER = 2;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2000;
 /** How often a tensor may come damaged although its holder has it whole. */

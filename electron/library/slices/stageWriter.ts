@@ -1,7 +1,7 @@
 import { constants, copyFile, type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SliceError } from './sliceError.ts';
-import { missingSpans, type Span, spanBytes } from './spans.ts';
+import { missingSpans, type Span } from './spans.ts';
 import type { StageLayout, StageUnit } from './stageLayout.ts';
 import type { TransferJournal } from './transferJournal.ts';
 
@@ -60,10 +60,7 @@ export class StageWriter {
 
   /** Bytes of tensors that lie there. */
   get writtenBytes(): number {
-    return this.layout.units.reduce(
-      (sum, { index }) => sum + spanBytes(this.#journal.state.written.get(index) ?? []),
-      0,
-    );
+    return this.#journal.writtenBytes;
   }
 
   missing(unit: StageUnit): Span[] {

@@ -22,6 +22,11 @@ test('a journal that was cut off anywhere tells nothing that was not written', a
   journal.wrote(0, { from: 0, to: 100 });
   journal.wrote(0, { from: 100, to: 250 });
   journal.wrote(12, { from: 1000, to: 1256 });
+  journal.wrote(12, { from: 1200, to: 1256 });
+  journal.wrote(13, { from: 0, to: 50 });
+  expect(journal.writtenBytes).toBe(250 + 256 + 50);
+  journal.damaged(13);
+  expect(journal.writtenBytes).toBe(250 + 256);
   journal.verified(0, sha256);
   await journal.close();
   const text = await readFile(path, 'utf8');

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
-import { addSpan, type Span } from './spans.ts';
+import { addSpan, type Span, spanBytes } from './spans.ts';
 
 /** What of a stage's files has been written. */
 export interface TransferState {
@@ -21,10 +21,17 @@ export interface TransferState {
 export class TransferJournal {
   readonly state: TransferState;
   readonly #file: FileHandle;
+  #writtenBytes: number;
 
   private constructor(state: TransferState, file: FileHandle) {
     this.state = state;
     this.#file = file;
+    this.#writtenBytes = [...state.written.values()].reduce((sum, spans) => sum + spanBytes(spans), 0);
+  }
+
+  /** Of all tensors; kept as they come, because it is asked for with every piece and there may be many thousand tensors. */
+  get writtenBytes(): number {
+    return this.#writtenBytes;
   }
 
   /** Goes on with what is at `path` where it is about the same files (`digest`), else begins anew. */
@@ -48,7 +55,10 @@ export class TransferJournal {
   }
 
   wrote(unit: number, span: Span): void {
-    this.state.written.set(unit, addSpan(this.state.written.get(unit) ?? [], span));
+    const before = this.state.written.get(unit) ?? [];
+    const after = addSpan(before, span);
+    this.state.written.set(unit, after);
+    this.#writtenBytes += spanBytes(after) - spanBytes(before);
     this.#note(`w ${unit} ${span.from} ${span.to}`);
   }
 
@@ -59,6 +69,7 @@ export class TransferJournal {
 
   /** The tensor is not what it should be; nothing of it counts. */
   damaged(unit: number): void {
+    this.#writtenBytes -= spanBytes(this.state.written.get(unit) ?? []);
     this.state.written.delete(unit);
     this.state.verified.delete(unit);
     this.#note(`x ${unit}`);
