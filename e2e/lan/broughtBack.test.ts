@@ -1,3 +1,5 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { demoShares } from '../../electron/cli/demoShares.ts';
 import { modelShape } from '../../electron/gguf/modelShape.ts';
@@ -27,6 +29,9 @@ describeOnLan('after a power cut', () => {
 
   const again = async (): Promise<void> => {
     for (const member of pool.members) await member.kill();
+    await up();
+  };
+  const up = async (): Promise<void> => {
     await Promise.all(
       pool.members.map((member, index) => member.up('--threads', '1', '--memory', shares[index] ?? '')),
     );
@@ -55,5 +60,26 @@ describeOnLan('after a power cut', () => {
     await again();
     await listed([other.model]);
     expect((await bob.status()).pipelines.map(({ modelId }) => modelId)).toEqual([other.model]);
+  });
+
+  test('who is away while a model is stopped does not serve it again; any member that took part brings one back', async () => {
+    const [ada, bob] = [pool.member(1), pool.member(2)];
+    for (const { modelId } of (await bob.status()).pipelines) await ada.run('stop', modelId);
+    const { model } = await serve(bob, demoModelPath);
+    // Whoever asked for it comes back without any memory of that.
+    await Promise.all(pool.members.map((member) => member.kill()));
+    await rm(join(bob.home, 'serves.json'));
+    await up();
+    await listed([model]);
+
+    await bob.kill();
+    await ada.run('stop', model);
+    await bob.up('--threads', '1', '--memory', shares[1] ?? '');
+    await pool.allSee('ada alive', 'bob alive');
+    await eventually(async () => {
+      const kept: unknown = JSON.parse(await readFile(join(bob.home, 'serves.json'), 'utf8'));
+      expect(kept).toMatchObject({ serves: [] });
+    });
+    expect((await bob.status()).pipelines).toEqual([]);
   });
 });

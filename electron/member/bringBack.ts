@@ -7,7 +7,7 @@ import type { ModelServing } from '../pipeline/serving/modelServing.ts';
 
 export interface BringBackOptions {
   kept: Pick<KeptServes, 'list'>;
-  models: Pick<ModelServing, 'pipelines' | 'serve'>;
+  models: Pick<ModelServing, 'pipelines' | 'serve' | 'learnServes'>;
   room: ServingRoom;
   /** Hears of what could not be served again. */
   onProblem: (cause: unknown) => void;
@@ -20,7 +20,10 @@ const PATIENCE_MS = 60_000;
 const MOST_ATTEMPTS = 5;
 const RETRY_MS = 2000;
 
-/** After a restart of this member serves again what it was asked to serve and nobody has stopped. */
+/**
+ * After a restart of this member serves again what it was asked to serve, or took part in, and nobody has stopped. Whoever else
+ * took part may try the same at the same time; the leader takes the first and refuses the rest.
+ */
 export class BringBack {
   readonly #options: BringBackOptions;
   readonly #closing = new AbortController();
@@ -50,9 +53,11 @@ export class BringBack {
     const isWanted = (): boolean => {
       const serves = models.pipelines().some(({ report }) => report.modelId === kept.modelId && isLive(report));
       // Somebody may have stopped or served it meanwhile.
-      return !signal.aborted && !serves && this.#options.kept.list().includes(kept);
+      return !signal.aborted && !serves && this.#options.kept.list().some(({ id }) => id === kept.id);
     };
     await gathered(room, kept.members, { patienceMs, signal });
+    // While this member was away it may have been stopped.
+    await models.learnServes();
     for (let attempt = 1; isWanted(); attempt += 1) {
       try {
         await models.serve(kept.request, () => {}, signal);

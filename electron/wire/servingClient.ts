@@ -6,6 +6,7 @@ import {
   type EmbedOrder,
   ServingClient as GeneratedClient,
   type GenerateOrder,
+  type KeptServes,
   type PipelineNow,
   type ServeNews,
   type ServeOrder,
@@ -97,6 +98,13 @@ export class ServingClient {
         this.#client.awaitModel({ model, pipelines: [...pipelines] }, metadata, options, done),
     );
     return reply.known;
+  }
+
+  /** Tells what this member is to serve again after a restart, and answers what the other one is. */
+  exchangeServes(own: KeptServes): Promise<KeptServes> {
+    return this.#calls.unary('Comparing what was served', FIND_TIMEOUT_MS, (metadata, options, done) =>
+      this.#client.exchangeServes(own, metadata, options, done),
+    );
   }
 
   close(): void {

@@ -3,6 +3,7 @@ import type { ServerWritableStream } from '@grpc/grpc-js';
 import { assertCoordinator } from './assertCoordinator.ts';
 import {
   type AnswerToken,
+  type KeptServes,
   type PipelineNow,
   type ServeNews,
   type ServingServer as ServingCalls,
@@ -48,6 +49,8 @@ export interface ServingHandlers {
   findModel(model: string): Promise<string | null>;
   /** Whether this member's clients can ask a model that has come up, once they can or after some seconds. */
   awaitModel(model: string, pipelines: readonly string[]): Promise<boolean>;
+  /** Learns what another member keeps; what this one keeps then. */
+  exchangeServes(theirs: KeptServes): Promise<KeptServes>;
 }
 
 /** Serves what members ask of each other about models that serve. */
@@ -90,6 +93,7 @@ export class ServingServer {
       awaitModel: unaryHandler(async ({ model, pipelines }) => ({
         known: await this.#ready.awaitModel(model, pipelines),
       })),
+      exchangeServes: unaryHandler((theirs) => this.#ready.exchangeServes(theirs)),
       findModel: unaryHandler(async ({ model }) => ({ model: (await this.#ready.findModel(model)) ?? '' })),
     };
     this.service = { definition: ServingService, handlers: { ...calls } };

@@ -27,6 +27,7 @@ import { answers } from './remoteGenerate.ts';
 import type { ServedModel, ServedModels } from './servedModel.ts';
 import type { ServeEvent, ServeRequest } from './serveEvents.ts';
 import { encodeNews, eventOf, type Told, untilReady } from './serveNews.ts';
+import { shareServes } from './shareServes.ts';
 
 /** A model that serves, and where the layers of its first pipeline lie. */
 export interface ServingModel extends ServedModel {
@@ -48,7 +49,7 @@ export interface ModelServingOptions {
   memory: Pick<MemoryTruthFile, 'extraBytes' | 'learn'>;
   draftHost: DraftHost;
   /** What this member is to serve again after a restart. */
-  kept: Pick<KeptServes, 'keep' | 'forget'>;
+  kept: Pick<KeptServes, 'keep' | 'forget' | 'news' | 'learn'>;
   room: ServingRoom;
   /** Called after every change of what serves anywhere in the pool. */
   onChange?: () => void;
@@ -185,6 +186,12 @@ export class ModelServing implements ServedModels {
     return (await findHolders(model, { room, others: this.#others })).map(({ holder }) => holder);
   }
 
+  /** Learns from the members that are there what is to be served again, and what was stopped while this one was away. */
+  learnServes(): Promise<void> {
+    const { kept, room, onProblem = () => {}, coordinator } = this.#options;
+    return shareServes({ kept, room, others: this.#others, self: coordinator.member, onProblem });
+  }
+
   /** Ends every model that has a stage on a member, or may get one there, because the member was removed from the pool. */
   async dropMember(member: string): Promise<void> {
     this.#lead.dropMember(member);
@@ -248,6 +255,11 @@ export class ModelServing implements ServedModels {
         throw new CallRefused('WrongPipeline', `Pipeline ${id} does not run here.`);
       },
       findModel: (model) => this.#options.files.find(model),
+      exchangeServes: async (theirs) => {
+        const { kept, coordinator } = this.#options;
+        await kept.learn(theirs, coordinator.member);
+        return kept.news();
+      },
       awaitModel: (model, pipelines) =>
         this.#arrival({ model, pipelines: [...pipelines] }, new AbortController().signal, AWAIT_MS).then(
           () => true,
@@ -301,6 +313,7 @@ export class ModelServing implements ServedModels {
         members: [...new Set(reports.flatMap(({ stages }) => stages.map(({ member }) => member)))],
       })
       .catch((cause: unknown) => onProblem?.(cause));
+    await this.learnServes();
   }
 
   /** The id of the model that a person means by it, if only as what comes up. */
