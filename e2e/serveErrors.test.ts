@@ -64,7 +64,7 @@ describe('a model that cannot be served', () => {
     return path;
   };
   /** As small as its header lets it be: it is refused by that. */
-  const embedder = async (): Promise<string> => {
+  const reranker = async (): Promise<string> => {
     const count = (value: number) => ({ type: 'u32', value }) as const;
     const entries = [
       ...modelEntries(1, 'bert'),
@@ -73,13 +73,13 @@ describe('a model that cannot be served', () => {
       ['bert.attention.head_count', count(4)],
       ['bert.feed_forward_length', count(128)],
       ['bert.attention.causal', { type: 'bool', value: false }],
-      ['bert.pooling_type', count(1)],
+      ['bert.pooling_type', count(4)],
       ['tokenizer.ggml.model', { type: 'string', value: 'bert' }],
       ['tokenizer.ggml.tokens', { type: 'array', element: 'string', values: Array.from({ length: 300 }, String) }],
     ] as const;
     const embedding = { name: 'token_embd.weight', dimensions: [64, 300], byteLength: 64 * 300 * 4 };
     const layer = { name: 'blk.0.attn_q.weight', dimensions: [64, 64], byteLength: 64 * 64 * 4 };
-    const path = join(folder, 'embedder.gguf');
+    const path = join(folder, 'reranker.gguf');
     await writeFile(path, ggufBytes({ entries: [...entries], tensors: [embedding, layer] }));
     return path;
   };
@@ -92,7 +92,7 @@ describe('a model that cannot be served', () => {
   it.each([
     ['a truncated file', truncated, /truncated\.gguf.*(end|short|truncated|missing)/i],
     ['a missing shard', shards, /00002-of-00003/],
-    ['an embedding model', embedder, /embedder is an embedding model.*not served yet/],
+    ['a reranker', reranker, /reranker is a reranker.*Take an embedding model/],
     ['an LFS pointer', written('pointer.gguf', pointer), /LFS/],
     ['a text', written('text.gguf', 'Call me Ishmael.\n'), /GGUF/],
     ['a file that is not there', async () => join(folder, 'nowhere.gguf'), /nowhere\.gguf/],

@@ -37,6 +37,8 @@ export interface RandomModel {
   perLayerArrays?: boolean;
   /** Adds `rope_freqs.weight`, as Llama 3 has it. */
   ropeFactors?: boolean;
+  /** `pooling_type`, as embedding models name it: 1 is the mean, 3 the last token. */
+  pooling?: number;
   /** Scales positions as long-context models do, from a quarter of the context length. */
   yarn?: boolean;
   /** A GGUF of the same vocabulary size whose tokenizer and chat template are copied; else a trivial one is made. */
@@ -47,7 +49,7 @@ export interface RandomModel {
   shards?: number;
 }
 
-interface NamedTensor {
+export interface NamedTensor {
   name: string;
   type: GgmlType;
   dimensions: number[];
@@ -84,9 +86,10 @@ export async function generateModel(path: string, model: RandomModel): Promise<s
   return files;
 }
 
-async function writeModelFile(
+/** Writes one GGUF of metadata entries and random tensors. */
+export async function writeModelFile(
   path: string,
-  { seed, alignment = 32 }: RandomModel,
+  { seed, alignment = 32 }: Pick<RandomModel, 'seed' | 'alignment'>,
   metadata: readonly Uint8Array[],
   tensors: readonly NamedTensor[],
 ): Promise<void> {
@@ -120,7 +123,7 @@ async function writePadded(file: FileHandle, chunks: Iterable<Uint8Array>, paddi
   if (padding > 0) await file.writeFile(new Uint8Array(padding));
 }
 
-function typeNamed(name: RandomTensorType): GgmlType {
+export function typeNamed(name: RandomTensorType): GgmlType {
   const type = ggmlType(randomTensorTypes[name]);
   if (type === undefined) throw new RangeError(`no ggml type is named ${name}`);
   return type;
@@ -202,6 +205,7 @@ async function metadataOf(model: RandomModel): Promise<Uint8Array[]> {
     ['rope.dimension_count', count(head)],
     ['vocab_size', count(vocabulary)],
   ];
+  if (model.pooling !== undefined) own.push(['pooling_type', count(model.pooling)]);
   if (model.yarn) {
     own.push(
       ['rope.scaling.type', { type: 'string', value: 'yarn' }],

@@ -7,7 +7,7 @@ import { wireSampling } from '../../electron/pipeline/sampling/wireSampling.ts';
 import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
 import { StageClient } from '../../electron/stage/stageClient.ts';
 import { followRing } from '../../electron/wire/followRing.ts';
-import { ActivationFormat, type Run } from '../../electron/wire/generated/roomful/v1/ring.ts';
+import { ActivationFormat, type Run, RunEmbed } from '../../electron/wire/generated/roomful/v1/ring.ts';
 import { RingServer } from '../../electron/wire/ringServer.ts';
 import { WireServer } from '../../electron/wire/wireServer.ts';
 import { generateModel } from '../models/generateModel.ts';
@@ -27,7 +27,7 @@ const run = (fields: Partial<Run> = {}): Run => ({
   generation: ++sequences,
   start: 0,
   tokens: [5, 6, 7],
-  embed: false,
+  embed: RunEmbed.RUN_EMBED_NONE,
   sampling: greedy,
   sample: true,
   drafts: 0,

@@ -8,7 +8,7 @@ import type { NativeLoadOptions } from '../../electron/stage/nativeAddon.ts';
 import { nodeLauncher } from '../../electron/stage/nodeLauncher.ts';
 import { StageClient } from '../../electron/stage/stageClient.ts';
 import { followRing } from '../../electron/wire/followRing.ts';
-import type { Run, StepFrame } from '../../electron/wire/generated/roomful/v1/ring.ts';
+import { type Run, RunEmbed, type StepFrame } from '../../electron/wire/generated/roomful/v1/ring.ts';
 import type { RingLink } from '../../electron/wire/ringLink.ts';
 import type { RingOutlet } from '../../electron/wire/ringOutlet.ts';
 import { RingServer } from '../../electron/wire/ringServer.ts';
@@ -102,7 +102,7 @@ export class TestRing {
       const chunk = [...prompt.subarray(start, start + 16)];
       const last = start + chunk.length === prompt.length;
       const frame = await this.step([
-        { ...slot, start, tokens: chunk, sampling, sample: last, drafts: 0, embed: false },
+        { ...slot, start, tokens: chunk, sampling, sample: last, drafts: 0, embed: RunEmbed.RUN_EMBED_NONE },
       ]);
       committed = tokenOf(frame);
     }
@@ -111,7 +111,15 @@ export class TestRing {
       const start = prompt.length + tokens.length - 1;
       committed = tokenOf(
         await this.step([
-          { ...slot, start, tokens: [committed], sampling: undefined, sample: true, drafts: 0, embed: false },
+          {
+            ...slot,
+            start,
+            tokens: [committed],
+            sampling: undefined,
+            sample: true,
+            drafts: 0,
+            embed: RunEmbed.RUN_EMBED_NONE,
+          },
         ]),
       );
     }

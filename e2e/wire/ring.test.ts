@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { connect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type FollowOptions, followRing } from '../../electron/wire/followRing.ts';
-import { ActivationFormat, type StepFrame } from '../../electron/wire/generated/roomful/v1/ring.ts';
+import { ActivationFormat, RunEmbed, type StepFrame } from '../../electron/wire/generated/roomful/v1/ring.ts';
 import type { RingLink } from '../../electron/wire/ringLink.ts';
 import type { RingOutlet } from '../../electron/wire/ringOutlet.ts';
 import { type RingPlace, RingServer } from '../../electron/wire/ringServer.ts';
@@ -94,7 +94,7 @@ test('frames arrive whole and in order, those that were sent before the follower
           sampling: undefined,
           sample: false,
           drafts: 0,
-          embed: false,
+          embed: RunEmbed.RUN_EMBED_NONE,
         },
       ],
     }),

@@ -68,7 +68,11 @@ async function importModels(paths: string[], options: CommonOptions): Promise<vo
 function aboutModel(model: LibraryModel): string {
   const { name, title, architecture, parameters, quantisation, layers, contextLength, licence, bytes, files } = model;
   const context = contextLength === null ? 'unknown context' : `${contextLength} tokens of context`;
-  const template = model.hasChatTemplate ? 'with a chat template' : 'without a chat template';
+  const template = model.embedsOnly
+    ? 'an embedding model'
+    : model.hasChatTemplate
+      ? 'with a chat template'
+      : 'without a chat template';
   return [
     `${name}  ${title}`,
     `  ${architecture}, ${billions(parameters)} ${quantisation}, ${layers} layers, ${context}, ${template}`,
@@ -101,16 +105,23 @@ function catalogueTable({ models }: MethodResult<'catalogue'>): string {
   return textTable(['model', 'size', 'this pool', 'licence', 'roomful pull'], rows);
 }
 
+/** What is worth knowing of a model beside its size. */
+function noteOf({ embedsOnly, state, hashed, hashing }: LibraryModel): string {
+  const how =
+    state === 'ready' ? (hashed ? '' : hashing === null ? 'not hashed' : `hashing ${percent(hashing)}`) : state;
+  return [embedsOnly ? 'for embeddings' : '', how].filter((each) => each !== '').join(', ');
+}
+
 function libraryText({ models, skipped, downloads, folders }: LibraryState): string {
-  const rows = models.map(({ id, name, parameters, layers, contextLength, bytes, licence, state, hashed, hashing }) => [
-    name,
-    billions(parameters),
-    String(layers),
-    contextLength === null ? '' : String(contextLength),
-    formatBytes(bytes),
-    licence ?? '',
-    state === 'ready' ? (hashed ? '' : hashing === null ? 'not hashed' : `hashing ${percent(hashing)}`) : state,
-    id.slice(0, 12),
+  const rows = models.map((model) => [
+    model.name,
+    billions(model.parameters),
+    String(model.layers),
+    model.contextLength === null ? '' : String(model.contextLength),
+    formatBytes(model.bytes),
+    model.licence ?? '',
+    noteOf(model),
+    model.id.slice(0, 12),
   ]);
   const problems = [
     ...models.flatMap(({ problem }) => problem ?? []),

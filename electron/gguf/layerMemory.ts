@@ -1,10 +1,11 @@
 import { attentionWindows } from './attentionWindows.ts';
 import type { ModelSource } from './openModel.ts';
 import { layerOf } from './splittability.ts';
+import { isCachelessEncoder } from './textEmbedding.ts';
 
 /**
  * KV bytes of each layer per token at f16, as llama.cpp allocates them: (key length + value length) x KV heads x 2. With
- * latent attention (MLA) it keeps the keys alone; recurrent layers and those that share another's KV keep none.
+ * latent attention (MLA) it keeps the keys alone; recurrent layers, encoders and those that share another's KV keep none.
  */
 export function kvBytesPerToken(model: ModelSource): number[] {
   const { architecture, layers, metadata } = model;
@@ -19,7 +20,7 @@ export function kvBytesPerToken(model: ModelSource): number[] {
   const valueLengthInWindow = metadata.count(key('value_length_swa')) ?? valueLength;
   const latent = (metadata.count(key('key_length_mla')) ?? 0) > 0;
   const windows = attentionWindows(architecture, layers, metadata);
-  const own = ownKvLayers(model);
+  const own = isCachelessEncoder(architecture) ? 0 : ownKvLayers(model);
   const { attending } = layerKinds(model);
   return Array.from({ length: layers }, (_, layer) => {
     if (!attending.has(layer) || layer >= own) return 0;

@@ -7,6 +7,7 @@ import { NotAModelError } from './ggufError.ts';
 import { kvBytesPerToken, stateBytesPerSlot } from './layerMemory.ts';
 import type { ModelSource } from './openModel.ts';
 import { layerOf, splittability } from './splittability.ts';
+import { isCachelessEncoder, textEmbedding } from './textEmbedding.ts';
 
 /**
  * What the planner needs to know of a model, from its header alone. Bytes are those of the tensors as the stage files
@@ -62,7 +63,8 @@ function shapeOf(model: ModelSource, rules: ArchitectureRules | undefined): Mode
     if (/_exps\./.test(name)) experts[layer] = (experts[layer] ?? 0) + byteLength;
   }
   const embedding = model.tensors.get('token_embd.weight');
-  const lastHoldsIt = !model.tensors.has('output.weight') || rules?.demandsOutput === true;
+  const hasHead = !isCachelessEncoder(architecture);
+  const lastHoldsIt = hasHead && (!model.tensors.has('output.weight') || rules?.demandsOutput === true);
   const tiedBytes = lastHoldsIt ? (embedding?.byteLength ?? 0) : 0;
   const kv = kvBytesPerToken(model);
   const states = stateBytesPerSlot(model);
@@ -88,6 +90,7 @@ function shapeOf(model: ModelSource, rules: ArchitectureRules | undefined): Mode
     tiedBytes,
     ...widths(model),
     parameters: summary.parameters,
+    textEmbedding: textEmbedding(metadata, architecture),
     experts: expertsOf(model),
     ...splittability(model, rules),
   };

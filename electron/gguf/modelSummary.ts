@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { oneLine } from './ggufError.ts';
 import type { Metadata } from './metadata.ts';
 import type { TensorInfo } from './readHeader.ts';
+import { textEmbedding } from './textEmbedding.ts';
 
 /** What a person wants to know of a model before serving it. */
 export interface ModelSummary {
@@ -16,6 +17,8 @@ export interface ModelSummary {
   /** Trained context in tokens, null where the file does not say. */
   contextLength: number | null;
   chatTemplate: string | null;
+  /** It turns texts into vectors and writes none. */
+  embedsOnly: boolean;
   licence: string | null;
 }
 
@@ -48,6 +51,7 @@ export function summarise({ path, architecture, layers, metadata, tensors }: Sum
     layers,
     contextLength: metadata.count(`${architecture}.context_length`) ?? null,
     chatTemplate: text('tokenizer.chat_template') ?? null,
+    embedsOnly: textEmbedding(metadata, architecture) !== null,
     licence: licence === undefined ? null : oneLine(licence, 200),
   };
 }

@@ -1,6 +1,7 @@
 import { type ArchitectureRules, architectureRules, multiplesOf } from './architectures.ts';
 import { oneLine } from './ggufError.ts';
 import type { ModelSource } from './openModel.ts';
+import { textEmbedding } from './textEmbedding.ts';
 
 /** Where a model may be cut, or why it may not. */
 export interface Splittability {
@@ -25,19 +26,11 @@ export function splittability(
   return { cutPoints, unsplittableReason: cutPoints.length > 0 ? null : tooFew };
 }
 
-/** `unsplittableReason` of a model that turns texts into vectors and writes none. */
-export const isEmbeddingModel = 'it is an embedding model';
-
-/** As llama.cpp's converter marks it: it pools what it makes of the tokens, or looks at later ones too. */
-function embeds({ metadata, architecture }: ModelSource): boolean {
-  const causal = metadata.get(`${architecture}.attention.causal`);
-  const pools = (metadata.count(`${architecture}.pooling_type`) ?? 0) > 0;
-  return pools || (causal?.type === 'bool' && causal.value === false);
-}
+const isEmbeddingModel = 'it is an embedding model, and those serve on one member';
 
 function whyWhole(model: ModelSource, rules: ArchitectureRules | undefined): string | null {
   const { architecture } = model;
-  if (embeds(model)) return isEmbeddingModel;
+  if (textEmbedding(model.metadata, architecture) !== null) return isEmbeddingModel;
   if (rules === undefined) return `the architecture '${architecture}' is not proven to be exact in stages`;
   return (
     rules.refuse?.(model) ??

@@ -17,6 +17,7 @@ const entrySchema = z.strictObject({
   layers: z.int().positive(),
   contextLength: z.number().nonnegative().nullable(),
   hasChatTemplate: z.boolean(),
+  embedsOnly: z.boolean().default(false),
   licence: z.string().nullable(),
   files: z.array(fileMarkSchema).min(1),
   origin: z.enum(['imported', 'folder', 'downloaded']),

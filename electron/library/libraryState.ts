@@ -33,6 +33,8 @@ export interface LibraryModel {
   /** Trained context in tokens, null where the file does not say. */
   contextLength: number | null;
   hasChatTemplate: boolean;
+  /** It turns texts into vectors and writes none. */
+  embedsOnly: boolean;
   licence: string | null;
   bytes: number;
   /** In the order of the set. */

@@ -371,10 +371,8 @@ function aboutModel(
   LibraryEntry,
   'files' | 'origin' | 'from' | 'published' | 'addedAt' | 'hashed' | 'sample' | 'weights' | 'damage'
 > {
-  const { name: title, architecture, parameters, quantisation, layers, contextLength, chatTemplate, licence } = summary;
-  const hasChatTemplate = chatTemplate !== null;
-  const about = { title, architecture, parameters, quantisation, layers, contextLength, hasChatTemplate, licence };
-  return { id, name: modelId(summary), ...about };
+  const { name: title, chatTemplate, ...about } = summary;
+  return { id, name: modelId(summary), title, ...about, hasChatTemplate: chatTemplate !== null };
 }
 
 function shown({ entry, judged: _, ...held }: Held): LibraryModel {

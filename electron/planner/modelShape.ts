@@ -32,8 +32,21 @@ export interface ModelShape {
   feedForwardSize?: number | undefined;
   /** Number of weights, for compute estimates and the advice of a smaller quant; unknown where left out. */
   parameters?: number | undefined;
+  /** How a model that writes no text turns texts into vectors; null or left out for one that does. */
+  textEmbedding?: TextEmbedding | null | undefined;
   /** Experts of a mixture, null or left out for a dense model. */
   experts?: { count: number; usedPerToken: number } | null | undefined;
+}
+
+/** What a model makes of a text in place of an answer. */
+export interface TextEmbedding {
+  /** How its rows become one vector: `rank` gives a score of two texts in place of one, `unknown` is not known here. */
+  pooling: 'mean' | 'cls' | 'last' | 'rank' | 'unknown';
+  /**
+   * Texts are computed whole, as many as fit into a step, and nothing of them is kept: their tokens look ahead, or the first
+   * one speaks for all. Else they pass in chunks, as prompts do.
+   */
+  wholeTexts: boolean;
 }
 
 export interface LayerShape {

@@ -7,8 +7,8 @@ export function committedOf(runs: readonly Run[], { sampled, failures, hidden }:
   for (const { slot, generation, start, tokens } of runs) {
     const own = sampled.filter((token) => token.slot === slot);
     const failure = failures.find((one) => one.slot === slot)?.message;
-    const hiddenSum = hidden.find((one) => one.slot === slot)?.sum;
-    if (own.length === 0 && failure === undefined && hiddenSum === undefined) continue;
+    const values = hidden.find((one) => one.slot === slot)?.values;
+    if (own.length === 0 && failure === undefined && values === undefined) continue;
     committed.push({
       slot,
       generation,
@@ -16,7 +16,7 @@ export function committedOf(runs: readonly Run[], { sampled, failures, hidden }:
       tokens: own.map(({ token }) => token),
       logprobs: own.flatMap((token) => logprobsOf(token) ?? []),
       failure,
-      hiddenSum: [...(hiddenSum ?? [])],
+      hidden: [...(values ?? [])],
     });
   }
   return committed;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Run } from '../wire/generated/roomful/v1/ring.ts';
+import { type Run, RunEmbed } from '../wire/generated/roomful/v1/ring.ts';
 import { dropStaleRuns } from './dropStaleRuns.ts';
 
 const run = (slot: number, generation: number, tokens: number): Run => ({
@@ -10,7 +10,7 @@ const run = (slot: number, generation: number, tokens: number): Run => ({
   sampling: undefined,
   sample: false,
   drafts: 0,
-  embed: false,
+  embed: RunEmbed.RUN_EMBED_NONE,
 });
 
 test('a frame of current runs is taken as it is, without a copy', () => {

@@ -14,7 +14,10 @@ export interface NativeDevice {
   freeBytes: number;
 }
 
-export type StageRole = 'whole' | 'first' | 'middle' | 'last';
+/** An embedder is a whole model that gives a vector for each text and no tokens. */
+export type StageRole = 'whole' | 'first' | 'middle' | 'last' | 'embedder';
+
+export type RunEmbed = 'sum' | 'last' | 'pooled';
 
 /**
  * Flash attention is off on the CPU (a slot's result would otherwise depend on its neighbours), on with a q8_0 cache,
@@ -35,7 +38,7 @@ export interface NativeLoadOptions {
   contextLength: number;
   /** At most 256. */
   slots: number;
-  /** Most tokens in one step (n_batch and n_ubatch), no more than the context. */
+  /** Most tokens in one step (n_batch and n_ubatch), no more than the context; of an embedder the longest text. */
   batch: number;
   threads: number;
   /** Layers to offload; `layers` or more takes the head along, 0 keeps everything on the CPU. */
@@ -98,10 +101,11 @@ export interface NativeRun {
    */
   rowByRow?: boolean;
   /**
-   * The stage that samples gives, in place of a token, the sum over the rows of this run of their hidden states behind the
-   * output norm; the other stages compute it as any run. Not together with `sampling`.
+   * What the last stage gives in place of a token; the other stages compute the run as any. `sum` is that of the rows of
+   * the run, `last` its last row, both of their hidden states behind the output norm. `pooled` is what an embedder makes of
+   * a text: the run holds all of it, and nothing of it is kept. Null gives nothing. Not together with `sampling`.
    */
-  embed?: boolean;
+  embed?: RunEmbed | null;
 }
 
 export type ActivationFormat = 'f16' | 'f32';
@@ -136,7 +140,7 @@ export interface NativeStepResult {
   /** Slots of which no further token could be sampled, and why: a grammar that leaves none, or logits that are no numbers. */
   failures: { slot: number; message: string }[];
   /** Of every run with `embed`: [n_embd] in f32. */
-  hidden: { slot: number; sum: Float32Array }[];
+  hidden: { slot: number; values: Float32Array }[];
   /** Runs that were left out because the drafts before them had been rejected. */
   dropped: number;
   /** Milliseconds on the stage's thread, conversions and sampling included. */

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { generateEmbedder } from '../../e2e/models/generateEmbedder.ts';
 import { cutStage } from '../gguf/cutStage.ts';
 import { openModel } from '../gguf/openModel.ts';
 import { temporaryFolder } from '../gguf/testing/temporaryFolder.ts';
@@ -53,6 +54,14 @@ describe.skipIf(!isLinux)('the addon under the address and undefined-behaviour s
       exit: 0,
       output: '',
     });
+  });
+
+  it('has nothing to report on texts and last rows, leaks included', async () => {
+    const shape = { layers: 2, width: 64, heads: 4, feedForward: 128, contextLength: 64, pooling: 1, seed: 5 };
+    const arg = await generateEmbedder(folder.at('bert.gguf'), shape);
+    const options = { addon: sanitizedAddon, env };
+    expect(await runScenario('texts', { ...options, arg })).toEqual({ exit: 0, output: '' });
+    expect(await runScenario('lastRow', options)).toEqual({ exit: 0, output: '' });
   });
 
   // The leak check cannot walk V8's memory after process.exit, and what an exit leaves to the system is no leak.

@@ -18,7 +18,7 @@ const embeddingTable = z.strictObject({
 
 const nativeLoad: z.ZodType<NativeLoadOptions> = z.strictObject({
   path: z.string().min(1),
-  role: z.enum(['whole', 'first', 'middle', 'last']),
+  role: z.enum(['whole', 'first', 'middle', 'last', 'embedder']),
   layers: count,
   embedding: embeddingTable.nullable(),
   vocabulary: z.string().min(1).nullable(),

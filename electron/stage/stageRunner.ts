@@ -5,16 +5,22 @@ import {
   type Run,
   type StepFailure,
   type StepFrame,
+  RunEmbed as WireEmbed,
 } from '../wire/generated/roomful/v1/ring.ts';
 import { committedOf } from './committedOf.ts';
 import { dropStaleRuns } from './dropStaleRuns.ts';
-import type { NativeRun, NativeSampling, NativeStage, NativeStepResult, StageRole } from './nativeAddon.ts';
+import type { NativeRun, NativeSampling, NativeStage, NativeStepResult, RunEmbed, StageRole } from './nativeAddon.ts';
 import { nativeSampling } from './nativeSampling.ts';
 import type { StageStats } from './stageContract.ts';
 
 /** Frames in the addon's queue: one that computes and others that follow without a pause. */
 const MAX_IN_ADDON = 4;
 const NO_BYTES = new Uint8Array(0);
+const embeds: Partial<Record<WireEmbed, RunEmbed>> = {
+  [WireEmbed.RUN_EMBED_SUM]: 'sum',
+  [WireEmbed.RUN_EMBED_LAST]: 'last',
+  [WireEmbed.RUN_EMBED_POOLED]: 'pooled',
+};
 const { ACTIVATION_FORMAT_NONE, ACTIVATION_FORMAT_F16, ACTIVATION_FORMAT_F32 } = ActivationFormat;
 
 export interface StageRunnerOptions {
@@ -175,7 +181,7 @@ export class StageRunner {
       sampling,
       drafts: sampling === null ? 0 : Math.min(run.drafts, tokens.length),
       rowByRow: exact && run.drafts > 0,
-      embed: run.embed,
+      embed: embeds[run.embed] ?? null,
     };
   }
 

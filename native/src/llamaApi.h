@@ -27,6 +27,9 @@
   X(llama_model_rope_type)              \
   X(llama_model_n_embd)                 \
   X(llama_model_n_embd_inp)             \
+  X(llama_model_n_embd_out)             \
+  X(llama_model_n_ctx_train)            \
+  X(llama_model_meta_val_str)           \
   X(llama_model_n_layer)                \
   X(llama_model_has_encoder)            \
   X(llama_model_has_decoder)            \
@@ -35,7 +38,11 @@
   X(llama_memory_seq_rm)                \
   X(llama_memory_seq_cp)                \
   X(llama_memory_seq_pos_max)           \
+  X(llama_memory_clear)                 \
   X(llama_decode)                       \
+  X(llama_encode)                       \
+  X(llama_pooling_type)                 \
+  X(llama_get_embeddings_seq)           \
   X(llama_synchronize)                  \
   X(llama_get_logits_ith)               \
   X(llama_vocab_n_tokens)               \

@@ -82,6 +82,7 @@ Outcome<std::unique_ptr<Stage>> Stage::load(const LlamaApi& api, const StageOpti
     return Failure{context.failure().code, log.explain(context.failure().message)};
   }
   stage->memory_ = memoryReportFromLog(log.lines());
+  if (stage->pooler_) stage->memory_.computeBytes += stage->pooler_->outputBytes(options.batch);
   return stage;
 }
 
@@ -97,26 +98,29 @@ Stage::Stage(Key, const LlamaApi& api, const StageOptions& options, ModelPointer
       tap_(api, samplesTokens(options.role) ? "result_norm" : "l_out-" + std::to_string(options.layers - 1),
            embeddingLength_),
       threadpool_(nullptr, FreeThreadpool{nullptr}),
-      context_(nullptr, FreeContext{&api}) {}
+      context_(nullptr, FreeContext{&api}) {
+  if (options.role == Role::Embedder) pooler_.emplace(api, model_.get());
+}
 
 Status Stage::checkModel() const {
   const std::string file = "'" + options_.path + "'";
   const int32_t layers = api_.llama_model_n_layer(model_.get());
   // A whole model may count layers that only predict further tokens; a stage names its output by the number.
-  if (options_.role != Role::Whole && layers != options_.layers) {
+  const bool isCut = options_.role != Role::Whole && !pooler_;
+  if (isCut && layers != options_.layers) {
     return bad(file + " holds " + std::to_string(layers) + " layers, not " + std::to_string(options_.layers));
   }
   // A file cut for a stage without head has a vocabulary of one (ENGINE.md section 2).
-  if (samplesTokens(options_.role) && vocabularySize_ <= 1) {
+  if (!givesActivations(options_.role) && vocabularySize_ <= 1) {
     return bad(file + " is a stage without a head and cannot be the last one");
   }
-  if (!samplesTokens(options_.role) && vocabularySize_ != 1) {
+  if (givesActivations(options_.role) && vocabularySize_ != 1) {
     return bad(file + " has a head and cannot be a first or middle stage");
   }
-  if (api_.llama_model_has_encoder(model_.get()) || !api_.llama_model_has_decoder(model_.get())) {
+  if (!pooler_ && (api_.llama_model_has_encoder(model_.get()) || !api_.llama_model_has_decoder(model_.get()))) {
     return notGenerative(options_.path);
   }
-  if (options_.role != Role::Whole && api_.llama_model_n_embd_inp(model_.get()) != embeddingLength_) {
+  if (isCut && api_.llama_model_n_embd_inp(model_.get()) != embeddingLength_) {
     return Failure{FailureCode::LoadFailed, file + " has layers of different widths and cannot be a stage"};
   }
   if (options_.embedding && options_.embedding->columns != embeddingLength_) {
@@ -166,18 +170,28 @@ Status Stage::openContext() {
   params.no_perf = true;
   params.abort_callback = shouldAbort;
   params.abort_callback_data = this;
-  params.cb_eval = OutputTap::onTensor;
-  params.cb_eval_user_data = &tap_;
+  if (pooler_) {
+    pooler_->configure(params, options_.batch);
+  } else {
+    params.cb_eval = OutputTap::onTensor;
+    params.cb_eval_user_data = &tap_;
+  }
   context_.reset(api_.llama_init_from_model(model_.get(), params));
   if (!context_) {
     return Failure{FailureCode::LoadFailed, "'" + options_.path + "' was loaded, but cannot be run"};
   }
-  kv_ = api_.llama_get_memory(context_.get());
-  if (!kv_) return notGenerative(options_.path);
-  batchLimit_ = api_.llama_n_batch(context_.get());
+  if (pooler_) {
+    if (Status checked = pooler_->check(context_.get()); !checked.ok()) {
+      return Failure{checked.failure().code, "'" + options_.path + "' cannot be used: " + checked.failure().message};
+    }
+  } else {
+    kv_ = api_.llama_get_memory(context_.get());
+    if (!kv_) return notGenerative(options_.path);
+  }
+  batchLimit_ = std::min(api_.llama_n_batch(context_.get()), options_.batch);
   outputLimit_ = params.n_outputs_max;
   if (head) slots_.resize(slots);
-  const bool takesText = options_.role == Role::Whole;
+  const bool takesText = options_.role == Role::Whole || pooler_;
   batch_.emplace(batchLimit_, takesText ? 0 : embeddingLength_, takesText ? 1 : positionsPerRow(api_, model_.get()));
   attachThreads();
   return Nothing{};
@@ -235,6 +249,11 @@ Status Stage::checkStep(const Step& step) const {
   const int32_t vocabulary = options_.role == Role::First ? embedding_->rows() : vocabularySize_;
   for (const Run& run : step.runs) {
     if (run.tokens.empty() || isStale(run)) continue;
+    if (pooler_) {
+      if (Status checked = pooler_->checkRun(run); !checked.ok()) return checked;
+    } else if (run.embed == RunEmbed::Pooled) {
+      return bad("vectors of whole texts come from an embedding model only");
+    }
     const int32_t held = lengthOf(run.slot);
     const int32_t next = run.truncateTo ? std::min(held, *run.truncateTo) : held;
     if (run.start != next) {
@@ -260,6 +279,7 @@ Status Stage::checkStep(const Step& step) const {
 }
 
 Status Stage::decodeRuns(const Step& step, StepResult& result) {
+  if (pooler_) return poolTexts(step, result);
   const bool samples = samplesTokens(options_.role);
   if (!samples) tap_.begin(step.output);
   size_t row = 0;
@@ -276,7 +296,7 @@ Status Stage::decodeRuns(const Step& step, StepResult& result) {
       left = left.subspan(1);
       continue;
     }
-    if (const Run& run = left.front(); run.embed && samples) {
+    if (const Run& run = left.front(); run.embed != RunEmbed::None && samples) {
       if (Status embedded = embed(step, run, row, result); !embedded.ok()) return embedded;
       row += run.tokens.size();
       left = left.subspan(1);
@@ -284,7 +304,7 @@ Status Stage::decodeRuns(const Step& step, StepResult& result) {
     }
     size_t together = runsTogether(left);
     for (size_t i = 1; i < together; i++) {
-      if (isStale(left[i]) || left[i].embed) together = i;
+      if (isStale(left[i]) || left[i].embed != RunEmbed::None) together = i;
     }
     const std::span<const Run> runs = left.first(together);
     left = left.subspan(together);
@@ -311,7 +331,8 @@ Status Stage::prepareInput(const Step& step, size_t firstRow) {
 
 Status Stage::compute() {
   const LogCapture log;
-  const int32_t status = api_.llama_decode(context_.get(), batch_->view());
+  const int32_t status =
+      pooler_ ? pooler_->compute(context_.get(), *batch_) : api_.llama_decode(context_.get(), batch_->view());
   api_.llama_synchronize(context_.get());
   if (status == 2 || isCancelled_()) return Failure{FailureCode::Cancelled, "the step was cancelled"};
   if (status == 1) {
@@ -396,18 +417,30 @@ Status Stage::decodeRowByRow(const Step& step, const Run& run, size_t firstRow, 
   return Nothing{};
 }
 
-/** Adds up what comes out of the output norm, as many rows at once as the stage was given room for; the head is left out. */
+/** All texts of a step in one go. */
+Status Stage::poolTexts(const Step& step, StepResult& result) {
+  batch_->fill(step.runs, true);
+  if (Status computed = compute(); !computed.ok()) return computed;
+  return pooler_->take(context_.get(), step.runs, result);
+}
+
+/**
+ * Adds up what comes out of the output norm, as many rows at once as the stage was given room for, or takes the last row;
+ * the head is left out.
+ */
 Status Stage::embed(const Step& step, const Run& run, size_t firstRow, StepResult& result) {
   const auto columns = static_cast<size_t>(embeddingLength_);
+  const bool isLastAlone = run.embed == RunEmbed::Last;
   std::vector<double> sum(columns);
   std::vector<float> rows;
   for (size_t at = 0; at < run.tokens.size();) {
-    const size_t count = std::min(outputLimit_, run.tokens.size() - at);
+    const size_t count = isLastAlone ? run.tokens.size() : std::min(outputLimit_, run.tokens.size() - at);
     const auto first = run.tokens.begin() + static_cast<std::ptrdiff_t>(at);
-    const Run part{run.slot, run.start + static_cast<int32_t>(at), {first, first + static_cast<std::ptrdiff_t>(count)}, {}, {}};
-    batch_->fill({&part, 1}, true);
+    Run part{run.slot, run.start + static_cast<int32_t>(at), {first, first + static_cast<std::ptrdiff_t>(count)}, {}, {}};
+    part.embed = run.embed;
+    batch_->fill({&part, 1}, false);
     if (Status prepared = prepareInput(step, firstRow + at); !prepared.ok()) return prepared;
-    rows.assign(count * columns, 0);
+    rows.assign((isLastAlone ? 1 : count) * columns, 0);
     tap_.begin(std::as_writable_bytes(std::span(rows)));
     const Status computed = compute();
     const Outcome<size_t> written = tap_.end();
@@ -497,6 +530,6 @@ void Stage::rollBack(const Step& step) {
   }
 }
 
-int32_t Stage::lengthOf(int32_t slot) const { return api_.llama_memory_seq_pos_max(kv_, slot) + 1; }
+int32_t Stage::lengthOf(int32_t slot) const { return kv_ ? api_.llama_memory_seq_pos_max(kv_, slot) + 1 : 0; }
 
 }  // namespace roomful

@@ -14,6 +14,7 @@
 #include "slotState.h"
 #include "step.h"
 #include "stepBatch.h"
+#include "textPooler.h"
 #include "vocabulary.h"
 
 namespace roomful {
@@ -89,6 +90,7 @@ class Stage {
   Status sample(std::span<const Run> runs, StepResult& result);
   Status decodeRowByRow(const Step& step, const Run& run, size_t firstRow, StepResult& result);
   Status embed(const Step& step, const Run& run, size_t firstRow, StepResult& result);
+  Status poolTexts(const Step& step, StepResult& result);
   bool sampleRow(SlotState& slot, const Run& run, size_t at, size_t row, StepResult& result);
   Status sampleRun(const Run& run, size_t firstRow, StepResult& result);
   Outcome<SampledToken> sampleNext(SlotState& slot, const Run& run, size_t row);
@@ -115,8 +117,11 @@ class Stage {
   // Declared before the context, which uses it until it is freed.
   std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;
   ContextPointer context_;
+  /** Null where nothing is kept from one step to the next. */
   llama_memory_t kv_ = nullptr;
   std::optional<StepBatch> batch_;
+  /** Where this is a model that gives vectors of texts. */
+  std::optional<TextPooler> pooler_;
   std::shared_ptr<Vocabulary> ownVocabulary_;
   /** One per slot, where this stage samples. */
   std::vector<SlotState> slots_;

@@ -14,7 +14,8 @@ constexpr int64_t kLongestContext = 1 << 24;
 constexpr float kMostBias = 1e9f;
 constexpr int64_t kMostLogprobs = 1024;
 constexpr int64_t kMostBytes = int64_t{1} << 50;
-constexpr const char* const kRoles[] = {"whole", "first", "middle", "last"};
+constexpr const char* const kRoles[] = {"whole", "first", "middle", "last", "embedder"};
+constexpr const char* const kEmbeds[] = {"sum", "last", "pooled"};
 constexpr const char* const kFormats[] = {"f16", "f32"};
 
 EmbeddingTable readEmbedding(ArgumentReader& reader) {
@@ -86,8 +87,8 @@ Run readRun(ArgumentReader& reader, const StepLimits& limits) {
     run.drafts = static_cast<size_t>(reader.integer("drafts", 0, static_cast<int64_t>(run.tokens.size())));
   }
   if (!reader.isNull("rowByRow")) run.rowByRow = reader.boolean("rowByRow");
-  if (!reader.isNull("embed")) run.embed = reader.boolean("embed");
-  if (run.embed && run.sampling) reader.reject("asks for a token and for an embedding");
+  if (!reader.isNull("embed")) run.embed = static_cast<RunEmbed>(reader.oneOf("embed", kEmbeds) + 1);
+  if (run.embed != RunEmbed::None && run.sampling) reader.reject("asks for a token and for an embedding");
   if (run.drafts > 0 && !run.sampling) reader.reject("has drafts, but asks for no token to check them with");
   return run;
 }
@@ -166,7 +167,7 @@ Outcome<ReadStep> readStep(const Napi::Value& value, const StepLimits& limits) {
   }
 
   step.outputFormat = static_cast<ActivationFormat>(reader.oneOf("outputFormat", kFormats));
-  const bool givesOutput = !samplesTokens(limits.role);
+  const bool givesOutput = givesActivations(limits.role);
   if (givesOutput == reader.isNull("output")) {
     reader.reject(givesOutput ? "needs an output buffer: a first or middle stage gives activations"
                               : "has an output buffer, but the last stage or a whole model gives tokens");

@@ -63,9 +63,9 @@ Outcome<Napi::Value> resultObject(Napi::Env env, const StepResult& result) {
     const std::vector<float>& values = result.hidden[i].values;
     Napi::Object entry = Napi::Object::New(env);
     entry.Set("slot", result.hidden[i].slot);
-    Napi::Float32Array sum = Napi::Float32Array::New(env, values.size());
-    std::copy(values.begin(), values.end(), sum.Data());
-    entry.Set("sum", sum);
+    Napi::Float32Array given = Napi::Float32Array::New(env, values.size());
+    std::copy(values.begin(), values.end(), given.Data());
+    entry.Set("values", given);
     hidden.Set(i, entry);
   }
   object.Set("hidden", hidden);

@@ -10,12 +10,16 @@
 
 namespace roomful {
 
-enum class Role { Whole, First, Middle, Last };
+/** An embedder is a whole model that gives a vector for each text and no tokens. */
+enum class Role { Whole, First, Middle, Last, Embedder };
 
 /** Whether a stage of this role takes token ids rather than activations. */
-constexpr bool takesTokens(Role role) { return role == Role::Whole || role == Role::First; }
-/** Whether a stage of this role samples tokens rather than giving activations. */
+constexpr bool takesTokens(Role role) { return role == Role::Whole || role == Role::First || role == Role::Embedder; }
 constexpr bool samplesTokens(Role role) { return role == Role::Whole || role == Role::Last; }
+constexpr bool givesActivations(Role role) { return role == Role::First || role == Role::Middle; }
+
+/** What a run asks for in place of a token: the sum of its rows, its last row, or what the model pools of its text. */
+enum class RunEmbed { None, Sum, Last, Pooled };
 
 enum class ActivationFormat { F16, F32 };
 
@@ -56,8 +60,7 @@ struct Run {
   size_t drafts = 0;
   /** Computes every row by itself. */
   bool rowByRow = false;
-  /** Asks for the sum of what the model makes of the tokens, in place of a token. */
-  bool embed = false;
+  RunEmbed embed = RunEmbed::None;
 
   /** Whether even the first token is a draft, and so depends on what was sampled before. */
   bool continuesDrafts() const { return !tokens.empty() && drafts == tokens.size(); }
@@ -94,8 +97,8 @@ struct SamplingFailure {
   std::string message;
 };
 
-/** The sum over the rows of one run of their hidden states behind the output norm. */
-struct HiddenSum {
+/** What a run that embeds has given: of its hidden states behind the output norm, or pooled. */
+struct HiddenState {
   int32_t slot;
   std::vector<float> values;
 };
@@ -105,7 +108,7 @@ struct StepResult {
   size_t byteLength = 0;
   std::vector<SampledToken> sampled;
   std::vector<SamplingFailure> failures;
-  std::vector<HiddenSum> hidden;
+  std::vector<HiddenState> hidden;
   /** Runs that were left out because the drafts before them were rejected. */
   size_t dropped = 0;
   double computeMs = 0;

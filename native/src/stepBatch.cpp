@@ -24,7 +24,8 @@ void StepBatch::fill(std::span<const Run> runs, bool allOutputs) {
       const llama_pos position = run.start + static_cast<llama_pos>(i);
       tokens_[row] = run.tokens[i];
       sequences_[row] = run.slot;
-      outputs_[row] = allOutputs || (run.sampling && i >= run.firstSampled()) ? 1 : 0;
+      const bool isEmbedded = run.embed == RunEmbed::Last ? i + 1 == run.tokens.size() : run.embed != RunEmbed::None;
+      outputs_[row] = allOutputs || isEmbedded || (run.sampling && i >= run.firstSampled()) ? 1 : 0;
       // Text has the same position in every section, laid out section by section; llama.cpp wants the last one zero.
       for (size_t section = 0; section < positionsPerRow_; section++) {
         positions_[section * count_ + row] = section == 3 ? 0 : position;

@@ -16,7 +16,7 @@ class StepBatch {
 
   /**
    * Lays out the runs in order. Rows whose output llama.cpp must keep are all of them when `allOutputs`, else those that
-   * are sampled.
+   * are sampled or embedded.
    */
   void fill(std::span<const Run> runs, bool allOutputs);
 

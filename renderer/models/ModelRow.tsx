@@ -15,7 +15,7 @@ interface ModelRowProps {
 
 /** A model on this machine's disk: what it is, whether it fits, and what one can do with it. */
 export function ModelRow({ model, fit, pipelines, onServe, onPlan, onStop, onRemove }: ModelRowProps) {
-  const { name, title, parameters, quantisation, bytes, layers, state, problem } = model;
+  const { name, title, parameters, quantisation, bytes, layers, embedsOnly, state, problem } = model;
   const up = pipelines.filter((pipeline) => !['stopped', 'failed'].includes(pipeline.state));
   return (
     <li className="card model-row" aria-label={name}>
@@ -24,7 +24,13 @@ export function ModelRow({ model, fit, pipelines, onServe, onPlan, onStop, onRem
           {name}
         </p>
         <p className="quiet small number">
-          {[formatCount(parameters), quantisation, formatBytes(bytes), `${layers} layers`].join(' · ')}
+          {[
+            formatCount(parameters),
+            quantisation,
+            formatBytes(bytes),
+            `${layers} layers`,
+            ...(embedsOnly ? ['for embeddings'] : []),
+          ].join(' · ')}
         </p>
         <p className="row">
           {state !== 'ready' && (

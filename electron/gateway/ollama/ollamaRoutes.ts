@@ -8,7 +8,7 @@ import { generateText } from '../generateText.ts';
 import { disconnectSignal } from '../http/disconnectSignal.ts';
 import { sendLines } from '../http/sendLines.ts';
 import { started } from '../http/started.ts';
-import { findModel } from '../openai/modelsRoutes.ts';
+import { capabilitiesOf, findModel, writing } from '../openai/modelsRoutes.ts';
 import { parseBody } from '../parseBody.ts';
 import type { TextEvent } from '../textRequest.ts';
 import { type OllamaCall, ollamaTextRequest, readOllamaChat, readOllamaGenerate } from './ollamaBody.ts';
@@ -76,7 +76,7 @@ function modelShown(models: ServedModels, input: unknown): object {
     parameters: `num_ctx ${contextLength}`,
     details: modelDetails(model),
     model_info: { 'general.architecture': architecture, [`${architecture}.context_length`]: contextLength },
-    capabilities: ['completion', ...(chatTemplate?.includes('tools') ? ['tools'] : [])],
+    capabilities: [...capabilitiesOf(model), ...(chatTemplate?.includes('tools') ? ['tools'] : [])],
     modified_at: new Date(createdAt * 1000).toISOString(),
   };
 }
@@ -88,7 +88,7 @@ async function answer(
   word: (said: OllamaText) => object,
 ): Promise<object | undefined> {
   const signal = disconnectSignal(reply);
-  const model = findTagged(models, name);
+  const model = writing(findTagged(models, name));
   if (context > model.contextLength) {
     const message = `options.num_ctx: the context of ${model.id} holds ${model.contextLength} tokens; it is set when it is served.`;
     throw invalidField('options.num_ctx', message);

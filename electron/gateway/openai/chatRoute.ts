@@ -3,7 +3,7 @@ import type { GatewayContext } from '../gatewayContext.ts';
 import { type AnswerWording, answerText } from './answerText.ts';
 import { chatChunks, chatCompletion } from './chatAnswer.ts';
 import { chatTextRequest, readChatBody } from './chatBody.ts';
-import { findModel } from './modelsRoutes.ts';
+import { findModel, writing } from './modelsRoutes.ts';
 
 const wording: AnswerWording = {
   idPrefix: 'chatcmpl-',
@@ -16,7 +16,7 @@ const wording: AnswerWording = {
 export function chatRoute(app: FastifyInstance, context: GatewayContext): void {
   app.post('/v1/chat/completions', async (request, reply) => {
     const call = readChatBody(request.body);
-    const text = await chatTextRequest(call, findModel(context.models, call.model), context.templates);
+    const text = await chatTextRequest(call, writing(findModel(context.models, call.model)), context.templates);
     return answerText({ request, reply }, context, { call, text }, wording);
   });
 }

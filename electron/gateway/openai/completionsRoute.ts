@@ -3,13 +3,13 @@ import type { GatewayContext } from '../gatewayContext.ts';
 import { type AnswerWording, answerText } from './answerText.ts';
 import { completionChunks, textCompletion } from './completionAnswer.ts';
 import { completionTextRequest, echoText, readCompletionBody } from './completionBody.ts';
-import { findModel } from './modelsRoutes.ts';
+import { findModel, writing } from './modelsRoutes.ts';
 
 /** `POST /v1/completions`, as OpenAI had it before chats. */
 export function completionsRoute(app: FastifyInstance, context: GatewayContext): void {
   app.post('/v1/completions', async (request, reply) => {
     const call = readCompletionBody(request.body);
-    const model = findModel(context.models, call.model);
+    const model = writing(findModel(context.models, call.model));
     const text = completionTextRequest(call, model);
     const echo = echoText(call, model);
     const wording: AnswerWording = {

@@ -8,12 +8,16 @@ import { unitVector } from '../unitVector.ts';
 import { readEmbeddingsBody } from './embeddingsBody.ts';
 import { findModel } from './modelsRoutes.ts';
 
-/** Texts of one request that are computed at once: enough to fill a pipeline, and no more than others can wait for. */
+/**
+ * Texts of one request that are computed at once: enough to fill a pipeline, or a step of an embedding model, and no more than
+ * others can wait for.
+ */
 const AT_ONCE = 4;
+const AT_ONCE_POOLED = 16;
 
 /**
- * `POST /v1/embeddings`. A text's embedding is the mean of its tokens' hidden states behind the output norm, of length 1;
- * fewer `dimensions` are the first ones, of length 1 again, as OpenAI shortens its own.
+ * `POST /v1/embeddings`. A text's embedding is what an embedding model pools of it, else the mean of its tokens' hidden states
+ * behind the output norm, of length 1; fewer `dimensions` are the first ones, of length 1 again, as OpenAI shortens its own.
  */
 export function embeddingsRoute(app: FastifyInstance, { models }: GatewayContext): void {
   app.post('/v1/embeddings', async (request, reply) => {
@@ -52,12 +56,13 @@ async function embedAll(
   const ending = new AbortController();
   const either = AbortSignal.any([signal, ending.signal]);
   const waiting = inputs.entries();
+  const atOnce = model.embedsOnly ? AT_ONCE_POOLED : AT_ONCE;
   const work = async (): Promise<void> => {
     for (const [index, tokens] of waiting) {
       embeddings[index] = finish(await model.embed({ tokens, bulk: inputs.length > 1 }, either));
     }
   };
-  const workers = Array.from({ length: Math.min(AT_ONCE, inputs.length) }, work);
+  const workers = Array.from({ length: Math.min(atOnce, inputs.length) }, work);
   try {
     await Promise.all(workers);
   } finally {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServedModel, ServedModels } from '../../pipeline/serving/servedModel.ts';
-import { GatewayError } from '../gatewayError.ts';
+import { GatewayError, invalidField } from '../gatewayError.ts';
 
 /** `GET /v1/models` and `/v1/models/{id}`. */
 export function modelsRoutes(app: FastifyInstance, models: ServedModels): void {
@@ -21,6 +21,22 @@ export function findModel(models: ServedModels, id: string): ServedModel {
   });
 }
 
+/**
+ * The model itself, where it writes text.
+ *
+ * @throws GatewayError 400 that blames `model` for one that only turns texts into vectors.
+ */
+export function writing(model: ServedModel): ServedModel {
+  if (!model.embedsOnly) return model;
+  const message = `${model.id} is an embedding model and writes no text: ask it at /v1/embeddings, or take another model.`;
+  throw invalidField('model', message, 'model_not_supported');
+}
+
+/** What a model is for, in the words of Ollama and llama-server. */
+export function capabilitiesOf({ embedsOnly }: ServedModel): string[] {
+  return embedsOnly ? ['embedding'] : ['completion'];
+}
+
 function modelObject(model: ServedModel): object {
   return {
     id: model.id,
@@ -30,5 +46,6 @@ function modelObject(model: ServedModel): object {
     // llama-server's and vLLM's way to say how long the context is.
     meta: { n_ctx: model.contextLength },
     max_model_len: model.contextLength,
+    capabilities: capabilitiesOf(model),
   };
 }

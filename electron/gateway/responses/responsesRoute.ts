@@ -3,7 +3,7 @@ import type { GatewayContext } from '../gatewayContext.ts';
 import { type AnswerWording, answerText } from '../openai/answerText.ts';
 import type { AnswerHead, AnswerOptions } from '../openai/chatAnswer.ts';
 import { chatTextRequest } from '../openai/chatBody.ts';
-import { findModel } from '../openai/modelsRoutes.ts';
+import { findModel, writing } from '../openai/modelsRoutes.ts';
 import { readResponseBody } from './responseBody.ts';
 import { ResponseStream } from './responseStream.ts';
 
@@ -11,7 +11,7 @@ import { ResponseStream } from './responseStream.ts';
 export function responsesRoute(app: FastifyInstance, context: GatewayContext): void {
   app.post('/v1/responses', async (request, reply) => {
     const call = readResponseBody(request.body);
-    const text = await chatTextRequest(call, findModel(context.models, call.model), context.templates);
+    const text = await chatTextRequest(call, writing(findModel(context.models, call.model)), context.templates);
     let stream: ResponseStream | null = null;
     const begin = (head: AnswerHead, options: AnswerOptions): ResponseStream => {
       stream = new ResponseStream(head, call.echo, options);

@@ -83,7 +83,16 @@ const turn: ChatMessage[] = [
 
 async function prompt(chatTemplate: string, messages: readonly ChatMessage[], chat: Partial<Chat> = {}) {
   const model: ServedModel = {
-    ...{ id: 'demo', contentId: '', createdAt: 0, bytes: 0, contextLength: 1, architecture: 'llama', chatTemplate },
+    ...{
+      id: 'demo',
+      contentId: '',
+      createdAt: 0,
+      bytes: 0,
+      contextLength: 1,
+      architecture: 'llama',
+      chatTemplate,
+      embedsOnly: false,
+    },
     ...{ bosText: '<s>', eosText: '</s>', endTokens: new Set(), tokenize: async () => [], controlTokens: new Map() },
     pieces: { bytes: new Uint8Array(), offsets: new Uint32Array(1) },
     generate: async function* () {},

@@ -10,7 +10,16 @@ afterAll(() => templates.close());
 
 function model(chatTemplate: string | null, other: Partial<ServedModel> = {}): ServedModel {
   return {
-    ...{ id: 'demo', contentId: '', createdAt: 0, bytes: 0, contextLength: 1, architecture: 'llama', chatTemplate },
+    ...{
+      id: 'demo',
+      contentId: '',
+      createdAt: 0,
+      bytes: 0,
+      contextLength: 1,
+      architecture: 'llama',
+      chatTemplate,
+      embedsOnly: false,
+    },
     ...{ bosText: '<s>', eosText: '</s>', endTokens: new Set(), tokenize: async () => [] },
     pieces: { bytes: new Uint8Array(), offsets: new Uint32Array(1) },
     controlTokens: new Map([

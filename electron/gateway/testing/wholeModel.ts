@@ -1,7 +1,9 @@
 import { openModel } from '../../gguf/openModel.ts';
+import { textEmbedding } from '../../gguf/textEmbedding.ts';
 import { PipelineError } from '../../pipeline/pipelineError.ts';
 import { refuseBadGrammar } from '../../pipeline/sampling/refuseBadGrammar.ts';
 import { Pipeline } from '../../pipeline/scheduler/pipeline.ts';
+import { vectorOf } from '../../pipeline/scheduler/textVector.ts';
 import type { EmbedRequest, GenerateRequest, ServedModel, ServedModels } from '../../pipeline/serving/servedModel.ts';
 import { loadAddon } from '../../stage/loadAddon.ts';
 import { StageRunner } from '../../stage/stageRunner.ts';
@@ -23,22 +25,26 @@ export async function wholeModel(
 ): Promise<WholeModel> {
   const { id, contextLength, slots } = options;
   const { addon } = loadAddon();
-  const { layers, summary, tensorBytes } = await openModel(path);
+  const source = await openModel(path);
+  const { layers, summary, tensorBytes } = source;
+  const embedding = textEmbedding(source.metadata, source.architecture);
+  const role = embedding?.wholeTexts ? 'embedder' : 'whole';
+  const batch = embedding?.wholeTexts ? contextLength : BATCH;
   const vocabulary = await addon.loadVocabulary(path);
   const endTokens = new Set(vocabulary.endTokens());
   const native = await addon.loadStage(
     {
-      ...{ path, role: 'whole', layers, embedding: null, vocabulary: null, slots, batch: BATCH, threads: 1 },
+      ...{ path, role, layers, embedding: null, vocabulary: null, slots, batch, threads: 1 },
       ...{ contextLength: contextLength * slots, gpuLayers: 0, device: null, kvType: 'f16', maxOutputs: slots },
     },
     () => undefined,
   );
   const frames = new FrameQueue();
-  const config = { id, epoch: EPOCH, stages: 1, slots, sequenceLength: contextLength, chunk: BATCH, exact: false };
-  const limits = { rewinds: true, endTokens, queueLimit: 64, stepDeadlineMs: 60_000 };
-  const pipeline = new Pipeline({ ...config, ...limits }, (frame) => frames.push(frame));
+  const config = { id, epoch: EPOCH, stages: 1, slots, sequenceLength: contextLength, chunk: batch, exact: false };
+  const limits = { rewinds: role === 'whole', endTokens, queueLimit: 64, stepDeadlineMs: 60_000 };
+  const pipeline = new Pipeline({ ...config, ...limits, vectors: vectorOf(embedding) }, (frame) => frames.push(frame));
   const send = async (frame: StepFrame): Promise<void> => pipeline.receive(frame);
-  const place = { native, role: 'whole', pipeline: id, epoch: EPOCH, position: 0, slots, batch: BATCH } as const;
+  const place = { native, role, pipeline: id, epoch: EPOCH, position: 0, slots, batch } as const;
   const runner = new StageRunner({ ...place, send }).run(frames);
   let running = 0;
 
@@ -69,6 +75,7 @@ export async function wholeModel(
     bytes: tensorBytes,
     contextLength,
     architecture: summary.architecture,
+    embedsOnly: embedding !== null,
     chatTemplate: summary.chatTemplate,
     bosText: vocabulary.bosText,
     eosText: vocabulary.eosText,

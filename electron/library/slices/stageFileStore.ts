@@ -17,7 +17,7 @@ import { findLocalTensors } from './localTensors.ts';
 import { ModelHeaders } from './modelHeaders.ts';
 import { SliceError } from './sliceError.ts';
 import { type StageFolder, StageFolders, stageKey } from './stageFolders.ts';
-import { EMBEDDING_FILE, type StageLayout, stageLayout, VOCABULARY_FILE } from './stageLayout.ts';
+import { EMBEDDING_FILE, type StageLayout, stageLayout, VOCABULARY_FILE, wholeRole } from './stageLayout.ts';
 import { RECORD_FILE, type StageRecord, writeStageRecord } from './stageRecord.ts';
 import { type TransferProgress, transferStage } from './stageTransfer.ts';
 import { StageWriter } from './stageWriter.ts';
@@ -97,7 +97,7 @@ export class StageFileStore implements StageFiles {
     if (held !== undefined && startLayer === 0 && endLayer === held.source.layers) {
       const path = held.source.files[0]?.path ?? '';
       return {
-        file: { path, role: 'whole', layers: endLayer, embedding: null, vocabulary: null },
+        file: { path, role: wholeRole(held.source), layers: endLayer, embedding: null, vocabulary: null },
         release: async () => {},
       };
     }

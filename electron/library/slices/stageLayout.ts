@@ -5,6 +5,7 @@ import { modelFingerprint } from '../../gguf/modelFingerprint.ts';
 import type { ModelSource } from '../../gguf/openModel.ts';
 import { planStageFile, type StagePlan } from '../../gguf/planStageFile.ts';
 import { planWholeFile } from '../../gguf/planWholeFile.ts';
+import { textEmbedding } from '../../gguf/textEmbedding.ts';
 import type { LayerRange } from '../../planner/stageBytes.ts';
 
 /** A tensor of the model as it lies in a file of the stage. */
@@ -23,7 +24,7 @@ export interface StageUnit {
 export interface StageLayout {
   /** Content id of the model. */
   model: string;
-  role: StagePlan['role'] | 'whole';
+  role: StagePlan['role'] | ReturnType<typeof wholeRole>;
   layers: number;
   files: { name: string; plan: FilePlan; fixed: { offset: number; data: Piece }[] }[];
   units: StageUnit[];
@@ -68,7 +69,7 @@ export function stageLayout(model: ModelSource, range: LayerRange): StageLayout 
   const id = modelFingerprint(model);
   return {
     model: id,
-    role: plan?.role ?? 'whole',
+    role: plan?.role ?? wholeRole(model),
     layers: range.end - range.start,
     files,
     units,
@@ -76,6 +77,11 @@ export function stageLayout(model: ModelSource, range: LayerRange): StageLayout 
     digest: digestOf(id, files),
     embedding: embeddingOf(plan),
   };
+}
+
+/** What a stage of all layers is. */
+export function wholeRole({ metadata, architecture }: ModelSource): 'whole' | 'embedder' {
+  return textEmbedding(metadata, architecture)?.wholeTexts ? 'embedder' : 'whole';
 }
 
 function embeddingOf(plan: StagePlan | null): StageLayout['embedding'] {

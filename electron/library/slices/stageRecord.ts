@@ -14,7 +14,7 @@ export const stageRecordSchema = z.strictObject({
   /** Exclusive. */
   endLayer: z.int().positive(),
   digest: sha256,
-  role: z.enum(['whole', 'first', 'middle', 'last']),
+  role: z.enum(['whole', 'first', 'middle', 'last', 'embedder']),
   layers: z.int().positive(),
   embedding: z.strictObject({ offset: index, type: index, rows: index, columns: index, scale: z.number() }).nullable(),
   files: z.array(z.strictObject({ name: z.string(), bytes: index, changedAt: z.number() })).min(1),

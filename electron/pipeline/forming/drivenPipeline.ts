@@ -229,6 +229,7 @@ export class DrivenPipeline {
           exact,
           fixedChunk: order.fixedChunk,
           rewinds: rewinds(opened.shape),
+          textEmbedding: opened.shape.textEmbedding ?? null,
           speculation: new Speculation({
             drafter,
             most: Math.min(order.mostDrafts, MOST_DRAFTS),

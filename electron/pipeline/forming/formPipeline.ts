@@ -1,3 +1,4 @@
+import type { TextEmbedding } from '../../planner/modelShape.ts';
 import { followRing } from '../../wire/followRing.ts';
 import type { StageEvent, StageLoaded, StageProgress } from '../../wire/generated/roomful/v1/member.ts';
 import type { Epoch, StepFrame } from '../../wire/generated/roomful/v1/ring.ts';
@@ -7,6 +8,7 @@ import type { TlsMaterial } from '../../wire/tlsMaterial.ts';
 import { PipelineError } from '../pipelineError.ts';
 import { greedySampling } from '../sampling/plainSampling.ts';
 import { Pipeline, type PipelineConfig } from '../scheduler/pipeline.ts';
+import { vectorOf } from '../scheduler/textVector.ts';
 import type { Speculation } from '../speculation/speculation.ts';
 import type { ModelHolder } from './modelFiles.ts';
 import { RingLife } from './ringLife.ts';
@@ -50,6 +52,8 @@ export interface FormRequest {
   fixedChunk: boolean;
   rewinds: boolean;
   speculation: Speculation | null;
+  /** How it turns texts into vectors where it writes none, else null. */
+  textEmbedding: TextEmbedding | null;
   endTokens: ReadonlySet<number>;
   /** A token that the model knows, to warm the ring with. */
   warmToken: number;
@@ -117,6 +121,7 @@ export async function formPipeline(
     fixedChunk: request.fixedChunk,
     rewinds: request.rewinds,
     endTokens: request.endTokens,
+    vectors: vectorOf(request.textEmbedding),
     queueLimit: QUEUE_LIMIT,
     stepDeadlineMs: STEP_DEADLINE_MS,
   };
@@ -201,7 +206,7 @@ export async function formPipeline(
     })();
     receiving.catch((cause: unknown) => lose(`The last stage, on ${stages.at(-1)?.name}, was lost`, cause));
     onPhase('warming');
-    await warm(pipeline, request.warmToken, stop.signal);
+    await warm(pipeline, request, stop.signal);
     signal?.removeEventListener('abort', abort);
     return { pipeline, taken: loaded, ended, close: unload };
   } catch (cause) {
@@ -270,8 +275,16 @@ function byName(message: string, callings: readonly Calling[]): string {
   return callings.reduce((text, { calling, name }) => text.replaceAll(calling, name), message);
 }
 
-/** Readiness means that a token went round. */
-async function warm(pipeline: Pipeline, token: number, signal: AbortSignal): Promise<void> {
+/** Readiness means that a token went round, and something came of it. */
+async function warm(
+  pipeline: Pipeline,
+  { warmToken: token, textEmbedding }: Pick<FormRequest, 'warmToken' | 'textEmbedding'>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (textEmbedding !== null) {
+    await pipeline.embed({ tokens: [token] }, signal);
+    return;
+  }
   for await (const _ of pipeline.generate({ promptTokens: [token], maxTokens: 1, sampling: greedySampling }, signal))
     return;
   throw new PipelineError('FormFailed', 'The warm-up token did not come back.');

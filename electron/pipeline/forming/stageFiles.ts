@@ -15,7 +15,7 @@ export interface StageFileRequest {
 export interface StageFileLease {
   readonly file: {
     path: string;
-    role: 'whole' | 'first' | 'middle' | 'last';
+    role: 'whole' | 'first' | 'middle' | 'last' | 'embedder';
     layers: number;
     embedding: EmbeddingTable | null;
     /** Path of the tokenizer's GGUF; null on stages that do not sample, and where it lies in the file itself. */

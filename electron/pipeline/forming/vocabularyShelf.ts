@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openFileReader } from '../../gguf/rangeReader.ts';
 import { readHeader } from '../../gguf/readHeader.ts';
+import { textEmbedding } from '../../gguf/textEmbedding.ts';
 import type { Vocabulary } from '../../stage/engineClient.ts';
 import type { EngineKeeper } from '../../stage/engineKeeper.ts';
 
@@ -13,6 +14,8 @@ export interface ModelText {
   readonly architecture: string;
   /** `tokenizer.chat_template`, null where the model has none. */
   readonly chatTemplate: string | null;
+  /** Whether it turns texts into vectors and writes none. */
+  readonly embedsOnly: boolean;
   /** The GGUF of metadata that it comes from. */
   readonly path: string;
 }
@@ -87,7 +90,7 @@ export class VocabularyShelf {
   }
 }
 
-async function textsIn(path: string): Promise<Pick<ModelText, 'architecture' | 'chatTemplate'>> {
+async function textsIn(path: string): Promise<Pick<ModelText, 'architecture' | 'chatTemplate' | 'embedsOnly'>> {
   const reader = await openFileReader(path);
   try {
     const { metadata } = await readHeader(reader);
@@ -95,7 +98,9 @@ async function textsIn(path: string): Promise<Pick<ModelText, 'architecture' | '
       const entry = metadata.get(key);
       return entry?.type === 'string' ? entry.value : null;
     };
-    return { architecture: text('general.architecture') ?? '', chatTemplate: text('tokenizer.chat_template') };
+    const architecture = text('general.architecture') ?? '';
+    const embedsOnly = textEmbedding(metadata, architecture) !== null;
+    return { architecture, chatTemplate: text('tokenizer.chat_template'), embedsOnly };
   } finally {
     await reader.close();
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
-import { StepFrame } from '../../wire/generated/roomful/v1/ring.ts';
+import { RunEmbed, StepFrame } from '../../wire/generated/roomful/v1/ring.ts';
 import { PipelineError } from '../pipelineError.ts';
 import { greedySampling } from '../sampling/plainSampling.ts';
 import type { GeneratedToken, GenerateRequest } from '../serving/servedModel.ts';
@@ -79,11 +79,11 @@ class EchoRing {
       expect(start).toBe(kv.tokens.length);
       kv.tokens.push(...tokens);
       this.#kv.set(slot, kv);
-      if (embed) {
+      if (embed === RunEmbed.RUN_EMBED_SUM) {
         const position = start + tokens.length;
         const sums = [tokens, tokens.map((_, index) => start + index)];
-        const hiddenSum = sums.map((each) => each.reduce((sum, value) => sum + value, 0));
-        frame.committed.push({ slot, generation, position, tokens: [], logprobs: [], failure: undefined, hiddenSum });
+        const hidden = sums.map((each) => each.reduce((sum, value) => sum + value, 0));
+        frame.committed.push({ slot, generation, position, tokens: [], logprobs: [], failure: undefined, hidden });
       }
       const held = (this.#sure.get(slot) ?? []).slice(0, truncateTo);
       this.#sure.set(slot, held);
@@ -102,7 +102,7 @@ class EchoRing {
         if (at === tokens.length || tokens[at] !== token) break;
         held.push(token);
       }
-      const nothing = { logprobs: [], failure: undefined, hiddenSum: [] };
+      const nothing = { logprobs: [], failure: undefined, hidden: [] };
       frame.committed.push({ slot, generation, position, tokens: sampled, ...nothing });
     }
     this.pipeline.receive(frame);

@@ -3,6 +3,7 @@ import {
   type Committed,
   type Epoch,
   type Run,
+  RunEmbed,
   type StepFrame,
 } from '../../wire/generated/roomful/v1/ring.ts';
 import { PipelineCounter, type PipelineNumbers } from '../numbers/pipelineNumbers.ts';
@@ -13,12 +14,12 @@ import type { EmbedRequest, GeneratedToken, GenerateRequest } from '../serving/s
 import type { Speculation } from '../speculation/speculation.ts';
 import { generatedTokens } from './generatedTokens.ts';
 import { groupSize } from './groupSize.ts';
-import { HiddenMean } from './hiddenMean.ts';
 import { prefillChunk } from './prefillChunk.ts';
 import { type Seat, SeatTable } from './seatTable.ts';
 import { Sequence } from './sequence.ts';
 import { StepCosts } from './stepCosts.ts';
 import { type NextRun, type NextStep, nextStep } from './stepScheduler.ts';
+import { TextVector, type VectorOf } from './textVector.ts';
 
 export interface PipelineConfig {
   id: string;
@@ -35,6 +36,8 @@ export interface PipelineConfig {
   exact: boolean;
   /** Whether the KV of a slot can be cut anywhere: a recurrent state cannot, so its prefixes and drafts are of no use. */
   rewinds: boolean;
+  /** What a text's vector is; the mean of its tokens' hidden states where it is left out. */
+  vectors?: VectorOf;
   endTokens: ReadonlySet<number>;
   /** Requests that may wait for a seat. */
   queueLimit: number;
@@ -114,8 +117,8 @@ export class Pipeline {
   }
 
   readonly #chunkOf = (promptLength: number): number => {
-    const { chunk, fixedChunk = false, exact, stages } = this.config;
-    return fixedChunk || exact ? chunk : prefillChunk(promptLength, stages, chunk);
+    const { chunk, fixedChunk = false, exact, stages, vectors } = this.config;
+    return fixedChunk || exact || vectors === 'text' ? chunk : prefillChunk(promptLength, stages, chunk);
   };
 
   /** What ended this pipeline, null while it serves. */
@@ -139,10 +142,10 @@ export class Pipeline {
   /** See `ServedModel.embed`. */
   async embed({ tokens, bulk = false }: EmbedRequest, signal: AbortSignal): Promise<Float32Array> {
     signal.throwIfAborted();
-    const hidden = new HiddenMean(tokens.length);
+    const vector = new TextVector(tokens.length, this.config.vectors ?? 'mean');
     const request = { promptTokens: tokens, maxTokens: 0, sampling: greedySampling, bulk };
-    for await (const _ of this.#tokensOf(this.#admit(request, hidden), signal));
-    return hidden.mean;
+    for await (const _ of this.#tokensOf(this.#admit(request, vector), signal));
+    return vector.values;
   }
 
   async *#tokensOf(sequence: Sequence, signal: AbortSignal): AsyncGenerator<GeneratedToken, void, void> {
@@ -229,8 +232,8 @@ export class Pipeline {
 
   #commit({ sequence }: CarriedRun, { position, failure, ...committed }: Committed): void {
     if (sequence.hasEnded) return;
-    if (sequence.hidden !== null) {
-      if (sequence.hidden.add(position, committed.hiddenSum)) this.#leave(sequence, null);
+    if (sequence.vector !== null) {
+      if (sequence.vector.add(position, committed.hidden)) this.#leave(sequence, null);
       return;
     }
     // The log has moved on.
@@ -284,7 +287,7 @@ export class Pipeline {
     });
   }
 
-  #admit(request: GenerateRequest, hidden: HiddenMean | null = null): Sequence {
+  #admit(request: GenerateRequest, vector: TextVector | null = null): Sequence {
     if (this.#failure !== null) throw this.#failure;
     if (this.#seats.freeCount === 0 && this.#waiting.length >= this.config.queueLimit) {
       throw new PipelineError(
@@ -294,11 +297,11 @@ export class Pipeline {
     }
     const { sequenceLength } = this.config;
     const length = request.promptTokens.length;
-    if (length < 1 || length > sequenceLength || (hidden === null && length === sequenceLength)) {
+    if (length < 1 || length > sequenceLength || (vector === null && length === sequenceLength)) {
       const what = length < 1 ? 'The prompt is empty' : `The prompt has ${length} tokens`;
       throw new PipelineError('BadPrompt', `${what}; the context is ${sequenceLength} tokens, answer included.`);
     }
-    const sequence = new Sequence(this.#nextId, request, hidden);
+    const sequence = new Sequence(this.#nextId, request, vector);
     this.#nextId += 1;
     const firstBulk = sequence.bulk ? -1 : this.#waiting.findIndex(({ bulk }) => bulk);
     this.#waiting.splice(firstBulk < 0 ? this.#waiting.length : firstBulk, 0, sequence);
@@ -335,6 +338,7 @@ export class Pipeline {
     const limits = {
       chunk: this.#chunkOf,
       prefillInFlight: this.config.stages + 1,
+      sharedRows: this.config.vectors === 'text' ? this.config.chunk : 0,
       groupSize: (active: number) =>
         this.config.exact ? 1 : groupSize(active, this.config.stages, this.#costs, this.config.chunk),
     };
@@ -355,12 +359,12 @@ export class Pipeline {
   #seatWaiting(): void {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       // Every row counts for an embedding, so none may be held already.
-      const seat = this.#seats.take(next.hidden === null ? next.request.promptTokens : []);
+      const seat = this.#seats.take(next.vector === null ? next.request.promptTokens : []);
       if (seat === null) return;
       this.#waiting.shift();
       next.begin(seat);
       this.#running.set(next.id, next);
-      if (next.hidden === null) this.#speculation?.prepare(next.id, next.log);
+      if (next.vector === null) this.#speculation?.prepare(next.id, next.log);
       const cachedTokens = seat.kept;
       this.#counter.add({ requests: 1, cachedTokens, promptTokens: next.promptLength - cachedTokens });
       next.request.onSeated?.({ cachedTokens });
@@ -396,8 +400,9 @@ export class Pipeline {
     { start, count, sample }: Omit<NextRun, 'id'>,
     drafts: readonly number[],
   ): Run {
-    const embed = sequence.hidden !== null;
-    const tellsHow = sample && !embed && !sequence.toldHow;
+    const { vector } = sequence;
+    const answers = sample && vector === null;
+    const tellsHow = answers && !sequence.toldHow;
     if (tellsHow) sequence.toldHow = true;
     return {
       slot,
@@ -408,9 +413,9 @@ export class Pipeline {
       sampling: tellsHow
         ? wireSampling(sequence.request.sampling, sequence.promptLength - (sequence.request.answered ?? 0))
         : undefined,
-      sample: sample && !embed,
+      sample: answers,
       drafts: drafts.length,
-      embed,
+      embed: vector?.asked(start + count) ?? RunEmbed.RUN_EMBED_NONE,
     };
   }
 

@@ -1,9 +1,9 @@
 import type { GeneratedToken, GenerateRequest } from '../serving/servedModel.ts';
 import { Acceptance } from '../speculation/acceptance.ts';
 import { Guesses, type Judged } from '../speculation/guesses.ts';
-import type { HiddenMean } from './hiddenMean.ts';
 import type { Seat } from './seatTable.ts';
 import type { ScheduledSequence } from './stepScheduler.ts';
+import type { TextVector } from './textVector.ts';
 
 /** One request on its way: its token log, its seat, and the committed tokens that its reader has not taken yet. */
 export class Sequence implements ScheduledSequence {
@@ -20,18 +20,18 @@ export class Sequence implements ScheduledSequence {
   toldHow = false;
   readonly guesses = new Guesses();
   readonly acceptance = new Acceptance();
-  /** Adds up hidden states in place of generating; null where it generates. */
-  readonly hidden: HiddenMean | null;
+  /** What is wanted in place of an answer; null where it generates. */
+  readonly vector: TextVector | null;
   readonly #answer: GeneratedToken[] = [];
   #read = 0;
   #ended = false;
   #error: Error | null = null;
   #wake: (() => void) | null = null;
 
-  constructor(id: number, request: GenerateRequest, hidden: HiddenMean | null = null) {
+  constructor(id: number, request: GenerateRequest, vector: TextVector | null = null) {
     this.id = id;
     this.request = request;
-    this.hidden = hidden;
+    this.vector = vector;
     this.log = [...request.promptTokens];
   }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { nextStep, type ScheduledSequence } from './stepScheduler.ts';
 
-const limits = { chunk: () => 4, prefillInFlight: 3, groupSize: () => 1 };
+const limits = { chunk: () => 4, prefillInFlight: 3, sharedRows: 0, groupSize: () => 1 };
 const nothing = { prefill: 0, decode: 0, nextStep: 10 };
 
 const sequence = (id: number, fields: Partial<ScheduledSequence>): ScheduledSequence => ({
@@ -109,7 +109,12 @@ test('driven to the end, every token of every log is sent once, in order, nobody
       for (let step = 0; ; step += 1) {
         const prefill = flying.filter((one) => one.prefill).length;
         const inFlight = { prefill, decode: flying.length - prefill, nextStep: step };
-        const next = nextStep(live, inFlight, { chunk: () => chunk, prefillInFlight: 3, groupSize: () => size });
+        const next = nextStep(live, inFlight, {
+          chunk: () => chunk,
+          prefillInFlight: 3,
+          sharedRows: 0,
+          groupSize: () => size,
+        });
         if (next !== null) {
           expect(next.runs.length).toBeLessThanOrEqual(next.kind === 'prefill' ? 1 : size);
           for (const run of next.runs) {
@@ -139,4 +144,17 @@ test('driven to the end, every token of every log is sent once, in order, nobody
       for (const { sent, promptLength, answer } of live) expect(sent).toBe(promptLength + answer);
     }),
   );
+});
+
+test('whole texts share a step as far as they fit, in their order', () => {
+  const texts = [
+    sequence(0, { length: 6, promptLength: 6 }),
+    sequence(1, { length: 7, promptLength: 7 }),
+    sequence(2, { length: 4, promptLength: 4 }),
+  ];
+  const shared = { ...limits, sharedRows: 10 };
+  const run = (id: number, count: number) => ({ id, start: 0, count, sample: true });
+  expect(nextStep(texts, nothing, shared)).toEqual({ runs: [run(0, 6), run(2, 4)], kind: 'prefill' });
+  expect(nextStep(texts.slice(1, 2), nothing, { ...shared, chunk: () => 10 })?.runs).toEqual([run(1, 7)]);
+  expect(nextStep(texts, { ...nothing, prefill: 3 }, shared)).toBeNull();
 });

@@ -30,6 +30,8 @@ export interface ScheduleLimits {
   readonly chunk: (promptLength: number) => number;
   /** Prefill chunks that may be in flight while nothing decodes: enough to keep every stage busy. */
   readonly prefillInFlight: number;
+  /** Rows of a step that whole texts share, as many as fit; 0 where prompts travel alone. */
+  readonly sharedRows: number;
   /** How many of so many decoding sequences share a step; see `groupSize`. */
   readonly groupSize: (active: number) => number;
 }
@@ -67,6 +69,7 @@ export function nextStep(
   limits: ScheduleLimits,
 ): NextStep | null {
   const ready: ScheduledSequence[] = [];
+  const whole: ScheduledSequence[] = [];
   let prefill: ScheduledSequence | null = null;
   let ahead: ScheduledSequence | null = null;
   let decoding = 0;
@@ -77,6 +80,7 @@ export function nextStep(
     if (sequence.sent >= sequence.length) {
       if (sequence.ahead > 0 && (ahead === null || goesBefore(sequence, ahead) < 0)) ahead = sequence;
     } else if (isPrefill) {
+      if (limits.sharedRows > 0) whole.push(sequence);
       if (prefill === null || goesBefore(sequence, prefill) < 0) prefill = sequence;
     } else if (!sequence.drafting) ready.push(sequence);
   }
@@ -89,9 +93,24 @@ export function nextStep(
   }
   const room = inFlight.prefill < (decoding > 0 ? 1 : limits.prefillInFlight);
   if (prefill !== null && room) {
-    return { runs: [runOf(prefill, limits.chunk(prefill.promptLength))], kind: 'prefill' };
+    const texts = whole.sort(goesBefore);
+    const runs =
+      texts.length > 0
+        ? fitting(texts, limits.sharedRows).map((sequence) => runOf(sequence, sequence.length))
+        : [runOf(prefill, limits.chunk(prefill.promptLength))];
+    return { runs, kind: 'prefill' };
   }
   return ahead === null ? null : { runs: [{ id: ahead.id, start: ahead.sent, count: 0, sample: true }], kind: 'ahead' };
+}
+
+/** From the first on, as many whole texts as fit into so many rows; at least one. */
+function fitting(texts: readonly ScheduledSequence[], rows: number): ScheduledSequence[] {
+  let left = rows;
+  return texts.filter(({ length }, index) => {
+    if (index > 0 && length > left) return false;
+    left -= length;
+    return true;
+  });
 }
 
 function orderAt(step: number): (a: ScheduledSequence, b: ScheduledSequence) => number {

@@ -21,7 +21,7 @@ import { draftBytes } from '../speculation/draftBytes.ts';
 import { refuseDraft } from '../speculation/refuseDraft.ts';
 import type { PoolPipeline } from './modelRouter.ts';
 import type { PoolPipelines } from './poolPipelines.ts';
-import { refuseEmbeddingModel } from './refuseEmbeddingModel.ts';
+import { refuseEmbedding } from './refuseEmbedding.ts';
 import { remoteError } from './remoteError.ts';
 import type { MemberPlace } from './serveEvents.ts';
 import { type Told, untilReady } from './serveNews.ts';
@@ -180,7 +180,8 @@ export class ModelLead {
     onTold({ type: 'state', pipeline: coming.report.id, state: 'planning' });
     const { model, holders } = await this.#locate(order);
     const opened = await files.open(model, holders, signal);
-    refuseEmbeddingModel(opened);
+    const sizes = servingSizes(opened.shape, order);
+    refuseEmbedding(opened, order, sizes);
     const id = modelId(opened.summary);
     coming.report = { ...coming.report, model, modelId: id };
     this.#refuseTwice(id, coming);
@@ -190,7 +191,6 @@ export class ModelLead {
 
     const draft = order.draft === undefined ? null : await this.#openDraft(order.draft, signal);
     if (draft !== null) refuseDraft(opened, draft);
-    const sizes = servingSizes(opened.shape, order);
     const asked = { tls: this.#options.tls(), wireVersion, build, signal };
     const { candidates, ordered, notes } = await findCandidates(room, order, asked);
     const plan: Plan = {

@@ -116,7 +116,7 @@ export class ModelRouter implements ServedModels {
   }
 
   #model(id: string, group: readonly PoolPipeline[], text: ModelText): ServedModel {
-    const { vocabulary, architecture, chatTemplate } = text;
+    const { vocabulary, architecture, chatTemplate, embedsOnly } = text;
     const serving = group.filter(({ report }) => report.state === 'serving');
     const shown = (serving.length > 0 ? serving : group).map(({ report }) => report);
     return {
@@ -126,6 +126,7 @@ export class ModelRouter implements ServedModels {
       bytes: (shown[0]?.stages ?? []).reduce((sum, { bytes }) => sum + bytes, 0),
       contextLength: Math.min(...shown.map(({ contextLength }) => contextLength)),
       architecture,
+      embedsOnly,
       chatTemplate,
       bosText: vocabulary.bosText,
       eosText: vocabulary.eosText,

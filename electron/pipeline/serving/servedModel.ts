@@ -80,6 +80,8 @@ export interface ServedModel {
   readonly contextLength: number;
   /** `general.architecture` of the GGUF, empty where nobody knows. */
   readonly architecture: string;
+  /** It turns texts into vectors and writes none. */
+  readonly embedsOnly: boolean;
   /** `tokenizer.chat_template` of the GGUF, null where it has none. */
   readonly chatTemplate: string | null;
   /** Text of the begin and end tokens, as chat templates want them; empty where the model has none. */
@@ -97,8 +99,8 @@ export interface ServedModel {
    */
   generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<GeneratedToken>;
   /**
-   * What the model makes of a text, [n_embd]: the mean over its tokens of the hidden states behind the output norm, of no
-   * particular length. Aborting frees its slot as in `generate`. Rejects with a `PipelineError`.
+   * What the model makes of a text, [n_embd]: of an embedding model what its own pooling gives, of any other the mean over
+   * the text's tokens of the hidden states behind the output norm; of no particular length. Aborting frees its slot as in `generate`. Rejects with a `PipelineError`.
    */
   embed(request: EmbedRequest, signal: AbortSignal): Promise<Float32Array>;
 }

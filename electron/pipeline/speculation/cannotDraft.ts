@@ -4,10 +4,10 @@ import { PipelineError } from '../pipelineError.ts';
 type Named = Pick<OpenedModel, 'summary' | 'id'>;
 
 /** The tokens of a model with another vocabulary would mean something else to the one that is served. */
-export function cannotDraft(draft: Named): PipelineError {
+export function cannotDraft(draft: Named, why = 'its vocabulary is another one'): PipelineError {
   return new PipelineError(
     'FormFailed',
-    `${nameOf(draft)} cannot draft: its vocabulary is another one. Take a smaller model of the same family.`,
+    `${nameOf(draft)} cannot draft: ${why}. Take a smaller model of the same family.`,
   );
 }
 

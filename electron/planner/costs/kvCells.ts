@@ -4,7 +4,8 @@ import type { CostSettings } from './settings.ts';
 /** llama.cpp pads the cells of a slot to this (`GGML_PAD(n_ctx_seq, 256)` in llama-context.cpp). */
 const cellPadding = 256;
 
-function padded(cells: number): number {
+/** Cells as llama.cpp rounds them up. */
+export function padded(cells: number): number {
   return Math.ceil(cells / cellPadding) * cellPadding;
 }
 

@@ -1,6 +1,6 @@
 import type { LayerShape, ModelShape } from '../modelShape.ts';
 import { computeBuffers } from './computeBuffers.ts';
-import { kvCells } from './kvCells.ts';
+import { kvCells, padded } from './kvCells.ts';
 import type { CostSettings } from './settings.ts';
 
 /** Bytes that a range of layers takes, by kind. */
@@ -58,6 +58,14 @@ export function fileBytes(model: ModelShape): number {
   );
 }
 
+/**
+ * Outputs of a step of whole texts: every row has one, and room for its logits (llama_context::output_reserve), which a
+ * model with a head also computes.
+ */
+function pooledBytes({ hiddenSize, vocabularySize, outputBytes }: ModelShape, { batch }: CostSettings): number {
+  return batch * 4 * (hiddenSize + vocabularySize * (outputBytes > 0 ? 2 : 1));
+}
+
 /** Prepares the costs of a model that is served with these settings. */
 export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCosts {
   const layerCount = model.layers.length;
@@ -66,10 +74,10 @@ export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCost
 
   const weightSums = prefixSums(model.layers, (layer) => layer.weightBytes);
   const expertSums = prefixSums(model.layers, (layer) => layer.expertBytes ?? 0);
+  const wholeTexts = model.textEmbedding?.wholeTexts ?? false;
+  const cellsOf = (layer: LayerShape) => (wholeTexts ? padded(settings.batch) : kvCells(layer, settings));
   const kvSums = prefixSums(model.layers, (layer) =>
-    Math.ceil(
-      kvCells(layer, settings) * layer.kvBytesPerToken * kvFraction + (layer.stateBytesPerSlot ?? 0) * settings.slots,
-    ),
+    Math.ceil(cellsOf(layer) * layer.kvBytesPerToken * kvFraction + (layer.stateBytesPerSlot ?? 0) * settings.slots),
   );
   const kvReadSums = prefixSums(
     model.layers,
@@ -82,7 +90,11 @@ export function rangeCosts(model: ModelShape, settings: CostSettings): RangeCost
   const buffers = settings.weightsOnly ? { flash: 0, plain: 0 } : computeBuffers(model, settings);
   // Sequences with drafts are computed one after the other, those without together.
   const logitRows = Math.max(settings.slots, settings.draft.tokens + 1);
-  const logitBytes = settings.weightsOnly ? 0 : logitRows * model.vocabularySize * 4;
+  const logitBytes = settings.weightsOnly
+    ? 0
+    : wholeTexts
+      ? pooledBytes(model, settings)
+      : logitRows * model.vocabularySize * 4;
   const everyStage = model.sharedBytes + buffers.flash;
   const lastStage = model.outputBytes + logitBytes;
 

@@ -188,6 +188,65 @@ const scenarios = {
     await Promise.all([first.unload(), last.unload()]);
   },
 
+  /** An embedder, the model of `arg`: several texts at once, what it refuses, and a step that is cancelled. */
+  async texts() {
+    const stage = await load({ path: arg, role: 'embedder', layers: 2, contextLength: 192, slots: 3, batch: 64 });
+    assert.ok(stage.memory().computeBytes > 0);
+    const plain = { input: null, output: null, outputFormat: 'f32' };
+    const text = (slot, ...tokens) => {
+      return { slot, start: 0, tokens: Int32Array.from(tokens), truncateTo: 0, sampling: null, embed: 'pooled' };
+    };
+    const send = (...runs) => stage.decode({ ...plain, runs });
+    const { hidden, sampled } = await send(text(2, 2, 9, 3), text(0, 2, 3), text(1, ...new Array(59).fill(9)));
+    assert.deepEqual(sampled, []);
+    assert.deepEqual(
+      hidden.map(({ slot, values }) => [slot, values.length, values.every(Number.isFinite)]),
+      [2, 0, 1].map((slot) => [slot, 64, true]),
+    );
+    const alone = await send(text(0, 2, 9, 3));
+    assert.ok(alone.hidden[0].values.every((value, index) => Math.abs(value - hidden[0].values[index]) < 1e-4));
+    for (const wrong of [
+      text(0, ...new Array(65).fill(9)),
+      text(0, 9999),
+      { ...text(0, 2, 3), start: 1 },
+      { ...text(0, 2, 3), embed: 'sum' },
+      { ...text(0, 2, 3), embed: 'other' },
+      { ...text(0, 2, 3), embed: null, sampling: greedy },
+    ]) {
+      await rejectsWith(send(wrong), 'BadArgument');
+    }
+    await stage.closeSlot(0);
+    await stage.truncate(1, 0);
+    await rejectsWith(stage.copyPrefix(0, 1, 1), 'BadArgument');
+    const many = Array.from({ length: 200 }, () => send(text(0, ...new Array(64).fill(9))));
+    const settled = Promise.allSettled(many);
+    stage.cancel();
+    assert.equal((await settled).at(-1).reason.code, 'Cancelled');
+    assert.equal((await send(text(0, 2, 3))).hidden.length, 1);
+    await stage.unload();
+    await rejectsWith(load({ path: arg }), 'LoadFailed');
+  },
+
+  /** A last row in place of a token, after chunks that give nothing; and what a model that writes text refuses. */
+  async lastRow() {
+    const stage = await load();
+    const plain = { input: null, output: null, outputFormat: 'f32' };
+    const send = (run) => stage.decode({ ...plain, runs: [{ slot: 0, truncateTo: null, sampling: null, ...run }] });
+    const tokens = Int32Array.from({ length: 9 }, (_, index) => 300 + index);
+    const { hidden: none } = await send({ start: 0, tokens: tokens.subarray(0, 5) });
+    assert.deepEqual(none, []);
+    const { hidden } = await send({ start: 5, tokens: tokens.subarray(5), embed: 'last' });
+    await stage.closeSlot(0);
+    await send({ start: 0, tokens: tokens.subarray(0, 8) });
+    const { hidden: summed } = await send({ start: 8, tokens: tokens.subarray(8), embed: 'sum' });
+    const [last, sum] = [hidden[0].values, summed[0].values];
+    const size = Math.hypot(...sum) / Math.sqrt(sum.length);
+    assert.ok(last.every((value, index) => Math.abs(value - sum[index]) < 1e-3 * size));
+    await rejectsWith(send({ start: 0, truncateTo: 0, tokens, embed: 'pooled' }), 'BadArgument');
+    await rejectsWith(load({ role: 'embedder', batch: 64, maxOutputs: 1, path: 'nowhere' }), 'LoadFailed');
+    await stage.unload();
+  },
+
   /** The process ends by itself although a stage is loaded and idle. */
   async idle() {
     await load();
