@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { getLlama, LlamaLogLevel, type Token } from 'node-llama-cpp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type WholeModel, wholeModel } from '../../electron/gateway/testing/wholeModel.ts';
 import { unitVector } from '../../electron/gateway/unitVector.ts';
 import { generateEmbedder, type RandomEmbedder } from '../models/generateEmbedder.ts';
 import { generateModel } from '../models/generateModel.ts';
 import { bertVector } from '../testing/bertVector.ts';
+import { judgedVectors, vectorDifference } from '../testing/judgedVectors.ts';
 
 let folder = '';
 beforeAll(async () => {
@@ -24,25 +24,8 @@ async function vectorsOf(model: WholeModel, all: readonly (readonly number[])[])
   return vectors.map((values) => [...unitVector(values)]);
 }
 
-/** As node-llama-cpp has them, with the pooling of the file. */
-async function judged(path: string, all: readonly (readonly number[])[]): Promise<number[][]> {
-  const llama = await getLlama({ gpu: false, build: 'never', maxThreads: 1, logLevel: LlamaLogLevel.error });
-  const whole = await llama.loadModel({ modelPath: path, gpuLayers: 0, defaultContextFlashAttention: false });
-  const context = await whole.createEmbeddingContext({ contextSize: 96, batchSize: 96, threads: 1 });
-  const vectors: number[][] = [];
-  for (const tokens of all) {
-    const { vector } = await context.getEmbeddingFor(tokens as Token[]);
-    vectors.push([...unitVector(Float32Array.from(vector))]);
-  }
-  await llama.dispose();
-  return vectors;
-}
-
-/** The largest difference of two vectors of length 1, against the size of a value of theirs. */
-function difference(one: readonly number[], other: readonly number[]): number {
-  expect(one).toHaveLength(other.length);
-  return Math.max(...one.map((value, index) => Math.abs(value - (other[index] ?? 0)))) * Math.sqrt(other.length);
-}
+const judged = (path: string, all: readonly (readonly number[])[]): Promise<number[][]> =>
+  judgedVectors(path, all, { contextLength: 96, mean: false });
 
 const serve = (path: string, contextLength = 96) => wholeModel(path, { id: 'embedder', contextLength, slots: 4 });
 const tokensOf = (model: WholeModel) =>
@@ -65,14 +48,14 @@ describe.each<[string, Partial<RandomEmbedder>, 'mean' | 'cls' | null]>([
       const vectors = await vectorsOf(model, all);
       if (fields.pooling !== undefined) {
         for (const [index, vector] of (await judged(path, all)).entries()) {
-          expect(difference(vectors[index] ?? [], vector)).toBeLessThan(1e-4);
+          expect(vectorDifference(vectors[index] ?? [], vector)).toBeLessThan(1e-4);
         }
       }
       if (pooling === null) return;
       for (const [index, tokens] of all.entries()) {
         const vector = unitVector(Float32Array.from(await bertVector(path, tokens, pooling)));
         // llama.cpp looks its activation up in a table of f16.
-        expect(difference(vectors[index] ?? [], [...vector])).toBeLessThan(5e-3);
+        expect(vectorDifference(vectors[index] ?? [], [...vector])).toBeLessThan(5e-3);
       }
     } finally {
       await model.dispose();
@@ -97,9 +80,10 @@ describe('a bert', () => {
     const together = await vectorsOf(model, [...all, ...all]);
     for (const [index, tokens] of all.entries()) {
       const [alone = []] = await vectorsOf(model, [tokens]);
-      expect(difference(together[index] ?? [], alone)).toBeLessThan(1e-4);
-      expect(difference(together[index + all.length] ?? [], alone)).toBeLessThan(1e-4);
-      for (const other of together.slice(index + 1, all.length)) expect(difference(alone, other)).toBeGreaterThan(0.1);
+      expect(vectorDifference(together[index] ?? [], alone)).toBeLessThan(1e-4);
+      expect(vectorDifference(together[index + all.length] ?? [], alone)).toBeLessThan(1e-4);
+      for (const other of together.slice(index + 1, all.length))
+        expect(vectorDifference(alone, other)).toBeGreaterThan(0.1);
     }
   });
 
@@ -142,7 +126,7 @@ describe('a decoder that pools its last token, as Qwen3-Embedding does', () => {
       );
       const vectors = await vectorsOf(model, all);
       for (const [index, vector] of (await judged(path, all)).entries()) {
-        expect(difference(vectors[index] ?? [], vector)).toBeLessThan(1e-4);
+        expect(vectorDifference(vectors[index] ?? [], vector)).toBeLessThan(1e-4);
       }
     } finally {
       await model.dispose();

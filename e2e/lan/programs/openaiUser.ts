@@ -15,6 +15,13 @@ const requestSchema = z.discriminatedUnion('kind', [
     question: z.string(),
     mostTokens: z.number().optional(),
   }),
+  z.object({
+    kind: z.literal('embed'),
+    id: z.number(),
+    model: z.string(),
+    input: z.array(z.string()).or(z.array(z.array(z.number()))),
+    dimensions: z.number().optional(),
+  }),
   z.object({ kind: z.literal('leave'), id: z.number() }),
 ]);
 
@@ -30,6 +37,13 @@ async function answer(line: string): Promise<void> {
       case 'models': {
         const { data } = await client.models.list();
         say({ id, event: 'end', models: data.map((model) => model.id) });
+        break;
+      }
+      case 'embed': {
+        const { model, input, dimensions } = request;
+        // By itself it asks for base64.
+        const { data, usage } = await client.embeddings.create({ model, input, ...(dimensions && { dimensions }) });
+        say({ id, event: 'end', vectors: data.map(({ embedding }) => embedding), tokens: usage.prompt_tokens });
         break;
       }
       case 'leave':

@@ -12,6 +12,8 @@ const lineSchema = z.object({
   models: z.array(z.string()).optional(),
   text: z.string().optional(),
   finish: z.string().nullish(),
+  vectors: z.array(z.array(z.number())).optional(),
+  tokens: z.number().optional(),
   status: z.number().optional(),
   message: z.string().optional(),
 });
@@ -52,6 +54,17 @@ export class OpenaiUser {
   /** Ids of the models that are listed. */
   async models(): Promise<string[]> {
     return (await this.#end(this.#say({ kind: 'models' }))).models ?? [];
+  }
+
+  /** What a model makes of texts, or of texts given as tokens, and how many tokens those were. */
+  async embed(
+    model: string,
+    input: readonly string[] | readonly (readonly number[])[],
+    dimensions?: number,
+  ): Promise<{ vectors: number[][]; tokens: number }> {
+    const asked = this.#say({ kind: 'embed', model, input, ...(dimensions !== undefined && { dimensions }) });
+    const { vectors = [], tokens = 0 } = await this.#end(asked);
+    return { vectors, tokens };
   }
 
   ask(model: string, question: string, mostTokens?: number): Asked {
