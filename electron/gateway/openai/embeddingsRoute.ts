@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { FastifyInstance } from 'fastify';
 import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
 import { promptTokensOf } from '../admitRequest.ts';
@@ -57,6 +58,8 @@ async function embedAll(
   const either = AbortSignal.any([signal, ending.signal]);
   const waiting = inputs.entries();
   const atOnce = model.embedsOnly ? AT_ONCE_POOLED : AT_ONCE;
+  // Each text that is under way listens for its end.
+  setMaxListeners(atOnce + 1, either);
   const work = async (): Promise<void> => {
     for (const [index, tokens] of waiting) {
       embeddings[index] = finish(await model.embed({ tokens, bulk: inputs.length > 1 }, either));
