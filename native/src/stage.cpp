@@ -82,7 +82,9 @@ Outcome<std::unique_ptr<Stage>> Stage::load(const LlamaApi& api, const StageOpti
     return Failure{context.failure().code, log.explain(context.failure().message)};
   }
   stage->memory_ = memoryReportFromLog(log.lines());
-  if (stage->pooler_) stage->memory_.computeBytes += stage->pooler_->outputBytes(options.batch);
+  if (stage->pooler_) {
+    stage->memory_.computeBytes += stage->pooler_->outputGrowth(options.batch, static_cast<uint32_t>(options.slots));
+  }
   return stage;
 }
 

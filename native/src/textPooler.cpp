@@ -74,11 +74,11 @@ Status TextPooler::take(llama_context* context, std::span<const Run> runs, StepR
   return Nothing{};
 }
 
-uint64_t TextPooler::outputBytes(uint32_t batch) const {
+uint64_t TextPooler::outputGrowth(uint32_t batch, uint32_t slots) const {
   const auto vocabulary = static_cast<uint64_t>(api_.llama_vocab_n_tokens(api_.llama_model_get_vocab(model_)));
   const auto columns = static_cast<uint64_t>(api_.llama_model_n_embd_out(model_));
   // llama.cpp keeps room for the logits of every row though it computes none (llama_context::output_reserve).
-  return batch * (vocabulary + columns) * sizeof(float);
+  return (batch > slots ? batch - slots : 0) * (vocabulary + columns) * sizeof(float);
 }
 
 }  // namespace roomful

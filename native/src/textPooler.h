@@ -27,8 +27,8 @@ class TextPooler {
   int32_t compute(llama_context* context, StepBatch& batch) const;
   /** Takes the vector of each run, of no particular length, [n_embd_out]. */
   Status take(llama_context* context, std::span<const Run> runs, StepResult& result) const;
-  /** Bytes of host memory that llama.cpp sets aside for the outputs of its largest step, once such a step comes. */
-  uint64_t outputBytes(uint32_t batch) const;
+  /** Bytes by which llama.cpp's outputs, one row per slot at first, grow once its largest step comes. */
+  uint64_t outputGrowth(uint32_t batch, uint32_t slots) const;
 
  private:
   const LlamaApi& api_;

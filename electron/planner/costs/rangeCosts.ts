@@ -62,8 +62,10 @@ export function fileBytes(model: ModelShape): number {
  * Outputs of a step of whole texts: every row has one, and room for its logits (llama_context::output_reserve), which a
  * model with a head also computes.
  */
-function pooledBytes({ hiddenSize, vocabularySize, outputBytes }: ModelShape, { batch }: CostSettings): number {
-  return batch * 4 * (hiddenSize + vocabularySize * (outputBytes > 0 ? 2 : 1));
+function pooledBytes({ hiddenSize, vocabularySize, outputBytes }: ModelShape, { batch, slots }: CostSettings): number {
+  // For each text which rows are its own, and for each row its token, place, text and type.
+  const rowsOfTexts = batch * (slots + 4) * 4;
+  return rowsOfTexts + batch * 4 * (hiddenSize + vocabularySize * (outputBytes > 0 ? 2 : 1));
 }
 
 /** Prepares the costs of a model that is served with these settings. */
