@@ -41,6 +41,7 @@ async function received(isServing: LibraryActionsOptions['isServing'] = () => fa
     library,
     downloads: await Downloads.open({
       ...{ home, modelsFolder: library.modelsFolder, hub: 'http://127.0.0.1:9/', token: async () => null },
+      here: library.here,
       take: (taken, put) => library.import(taken, put),
       onChange: () => {},
     }),

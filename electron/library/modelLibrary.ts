@@ -4,6 +4,7 @@ import type { ModelSource } from '../gguf/openModel.ts';
 import { FolderIntake } from './folderIntake.ts';
 import { LibraryError } from './libraryError.ts';
 import { LibraryFile } from './libraryFile.ts';
+import { LibraryHere } from './libraryHere.ts';
 import type { LibraryModel, LibraryState, Verification, WatchedFolder } from './libraryState.ts';
 import { modelCalled } from './modelCalled.ts';
 import type { ModelHashes } from './modelHashes.ts';
@@ -29,6 +30,8 @@ const TELL_MS = 250;
  * folder; what is put into `models` there is found. Methods reject with LibraryError or GgufError, each one plain line.
  */
 export class ModelLibrary {
+  /** What of a download need not be fetched. */
+  readonly here: LibraryHere;
   readonly #options: ModelLibraryOptions;
   readonly #file: LibraryFile;
   readonly #shelf: ModelShelf;
@@ -51,6 +54,16 @@ export class ModelLibrary {
       entries: kept.models,
       keep: () => this.#keep(),
       onChange: () => this.#tell(),
+    });
+    this.here = new LibraryHere({
+      modelsFolder: this.modelsFolder,
+      entries: () => this.#shelf.entries(),
+      hashes: (id) => file.readHashes(id),
+      isReady: (id) =>
+        this.#shelf.open(id).then(
+          () => true,
+          () => false,
+        ),
     });
     this.#intake = new FolderIntake({
       isKnown: (path) => this.#ignored.has(path) || this.#shelf.models().some((model) => holds(model, path)),

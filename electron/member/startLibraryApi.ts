@@ -43,6 +43,7 @@ export async function startLibraryApi(
     hub: hubAddress(process.env.HF_ENDPOINT),
     token: async () => (await secrets.read(HUB_TOKEN)) ?? (process.env.HF_TOKEN || null),
     take: (path, put) => library.import(path, put),
+    here: library.here,
     onChange: () => changes.tell(),
   });
   closers.add(() => downloads.close());

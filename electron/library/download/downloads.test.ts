@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { generateModel } from '../../../e2e/models/generateModel.ts';
@@ -8,6 +8,7 @@ import { ModelLibrary } from '../modelLibrary.ts';
 import { FakeHub } from '../testing/fakeHub.ts';
 import { Downloads } from './downloads.ts';
 import type { Patience } from './fetchModel.ts';
+import { partBytes as partLength } from './seedParts.ts';
 
 const folder = temporaryFolder();
 /** Some 21 MB: several pieces of the 5 MB in which the downloader works. */
@@ -43,6 +44,7 @@ async function start(): Promise<void> {
     hub: hub.url,
     token: async () => token,
     take: (path, options) => library.import(path, options),
+    here: library.here,
     onChange: () => onChange(),
     patience,
     ...(freeBytes !== null && { freeBytes: async () => freeBytes ?? 0 }),
@@ -93,7 +95,9 @@ async function partBytes(): Promise<number> {
   const part = names.find((name) => name.endsWith('.ipull'));
   return part === undefined ? 0 : (await stat(join(incoming, part))).size;
 }
-const transfers = () => hub.requests.filter(({ host, range }) => host === 'cdn' && range !== null);
+const transfers = () => hub.requests.filter(({ host, range }) => host === 'cdn' && range !== null && range !== ASKING);
+/** Only says how long a file is. */
+const ASKING = 'bytes=0-0';
 
 describe('a download', () => {
   it('comes in parallel parts, is checked and is in the library with its hashes', async () => {
@@ -205,12 +209,88 @@ describe('a download', () => {
     expect((await readFile(path)).equals(bytes)).toBe(true);
   });
 
-  it('of a model that is here already keeps the first copy alone', async () => {
+  it('of a model that is here already is not fetched, whoever brought it', async () => {
+    expect(await fetched()).toMatchObject({ state: 'done' });
+    const model = library.state().models[0]?.id;
+    hub.requests.length = 0;
+    expect(await fetched()).toMatchObject({ state: 'done', model });
+    expect(transfers()).toEqual([]);
+    expect(await readdir(join(home, 'library', 'incoming'))).toEqual([]);
+    await library.remove(model ?? '');
+
+    const { id } = await library.import(folder.at('big.gguf'));
+    await library.hashes(id);
+    expect(await fetched()).toMatchObject({ state: 'done', model: id });
+    expect(transfers()).toEqual([]);
+    expect(library.state().models.map(({ files }) => files)).toEqual([[folder.at('big.gguf')]]);
+
+    // Where no hash is published, the same reference and length count; another file of that length does not.
+    await library.remove(id);
+    const url = `${hub.cdnUrl}team/model-GGUF/model-Q4_K_M.gguf`;
+    expect(await fetched(url)).toMatchObject({ state: 'done', model: id });
+    hub.requests.length = 0;
+    expect(await fetched(url)).toMatchObject({ state: 'done', model: id });
+    expect(transfers()).toEqual([]);
+  });
+
+  it('of a model whose hashes are not known yet keeps the first copy alone', async () => {
     await library.import(folder.at('big.gguf'));
     expect(await fetched()).toMatchObject({ state: 'done' });
     expect(library.state().models.map(({ files }) => files)).toEqual([[folder.at('big.gguf')]]);
-    expect(await readdir(join(library.modelsFolder, 'team--model-GGUF'))).toEqual([]);
     await expect(stat(folder.at('big.gguf'))).resolves.toBeDefined();
+  });
+
+  it('of a set brings only the files that are not here, and does not trust those that are', async () => {
+    for (const shard of shards) hub.add(`team/split/${shard.name}`, { bytes: shard.bytes });
+    const reference = `hf:team/split/${shards[0]?.name}`;
+    const total = shards.reduce((sum, shard) => sum + shard.bytes.byteLength, 0);
+    expect(await fetched(reference)).toMatchObject({ state: 'done' });
+    const [model] = library.state().models;
+    const [, second = '', third = ''] = model?.files ?? [];
+    await rm(second);
+    await library.look();
+    hub.sentBytes = 0;
+    expect(await fetched(reference)).toMatchObject({ state: 'done', bytes: total, model: model?.id });
+    expect(hub.sentBytes).toBe(shards[1]?.bytes.byteLength);
+    for (const [index, path] of (model?.files ?? []).entries()) {
+      expect((await readFile(path)).equals(shards[index]?.bytes ?? Buffer.alloc(0))).toBe(true);
+    }
+
+    // One that is there but damaged is found by the hub's hash and fetched.
+    const damaged = Buffer.from(shards[2]?.bytes ?? []);
+    damaged[damaged.byteLength - 40] = (damaged[damaged.byteLength - 40] ?? 0) ^ 1;
+    await library.remove(model?.id ?? '', { deleteFiles: false });
+    await rm(second);
+    await writeFile(third, damaged);
+    expect(await fetched(reference)).toMatchObject({ state: 'done', model: model?.id });
+    expect((await readFile(third)).equals(shards[2]?.bytes ?? Buffer.alloc(0))).toBe(true);
+  });
+
+  it('never tells of more than has arrived, and a stop loses little', async () => {
+    const seen: LibraryDownload[] = [];
+    let release = (): void => {};
+    const view = await fetched(REFERENCE, (each) => {
+      if (each.state === 'running') seen.push(each);
+      if (each.bytes > 17e6) hub.hold ??= new Promise((resolve) => (release = () => resolve()));
+      return each.bytes > 17e6;
+    });
+    const part = partLength(bytes.byteLength);
+    for (const { bytes: told } of seen)
+      expect(told).toBeLessThanOrEqual(Math.min(bytes.byteLength, hub.sentBytes + part));
+    await downloads.stop(view.id, { discard: false });
+    const arrived = downloads.list()[0]?.bytes ?? 0;
+    release();
+    hub.hold = null;
+    const first = await new Promise<number>((resolve) => {
+      onChange = () => {
+        const [now] = downloads.list();
+        if (now?.state === 'running' && now.bytes > 0) resolve(now.bytes);
+      };
+      downloads.begin(REFERENCE);
+    });
+    // Three streams, each with a part that was not whole and one that was being noted.
+    expect(first).toBeGreaterThan(arrived - 6 * part);
+    await expect.poll(() => downloads.list()[0]?.state, { timeout: 30_000 }).toBe('done');
   });
 });
 

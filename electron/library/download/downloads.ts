@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { LibraryError } from '../libraryError.ts';
 import type { LibraryDownload, LibraryModel } from '../libraryState.ts';
 import type { PutOptions } from '../modelShelf.ts';
-import { type FetchedModel, fetchModel, type Patience } from './fetchModel.ts';
+import { type FetchedModel, fetchModel, type ModelsHere, type Patience } from './fetchModel.ts';
 import { IncomingFolder } from './incomingFolder.ts';
 import { folderOf, type ModelReference, parseModelReference } from './modelReference.ts';
 import { TransferRate } from './transferRate.ts';
@@ -18,6 +18,7 @@ export interface DownloadsOptions {
   token(): Promise<string | null>;
   /** Takes a model into the library. */
   take(path: string, options: PutOptions): Promise<LibraryModel>;
+  here: ModelsHere;
   onChange(): void;
   patience?: Patience;
   freeBytes?: (folder: string) => Promise<number>;
@@ -134,7 +135,7 @@ export class Downloads {
     signal: AbortSignal,
     show: (change: Partial<LibraryDownload>) => void,
   ): Promise<Partial<LibraryDownload>> {
-    const { home, hub, token, patience = PATIENCE, freeBytes = freeBytesOf } = this.#options;
+    const { home, hub, token, here, patience = PATIENCE, freeBytes = freeBytesOf } = this.#options;
     const folder = new IncomingFolder(home, reference);
     const rate = new TransferRate();
     const fetched = await fetchModel(parsed, {
@@ -144,12 +145,17 @@ export class Downloads {
       signal,
       patience,
       freeBytes,
+      here,
       onProgress: ({ phase, bytes, totalBytes }) => {
         rate.add(performance.now(), bytes);
         const speed = { bytesPerSecond: rate.bytesPerSecond(), secondsLeft: rate.secondsLeft(totalBytes) };
         show({ state: phase, bytes, ...(totalBytes !== null && { totalBytes }), ...speed });
       },
     });
+    if ('id' in fetched) {
+      await folder.discard();
+      return { state: 'done', model: fetched.id };
+    }
     const files = await this.#place(fetched, folderOf(parsed));
     const { hashes, published } = fetched;
     const model = await this.#options.take(files[0] ?? '', {

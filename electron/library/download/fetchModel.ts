@@ -7,7 +7,7 @@ import { hashModel, type ModelHashes } from '../modelHashes.ts';
 import { downloadFiles } from './downloadThread.ts';
 import { type RemoteFile, resolveFiles } from './hubClient.ts';
 import { type IncomingFolder, sum } from './incomingFolder.ts';
-import type { ModelReference } from './modelReference.ts';
+import { folderOf, type ModelReference } from './modelReference.ts';
 
 export interface FetchOptions {
   folder: IncomingFolder;
@@ -19,6 +19,16 @@ export interface FetchOptions {
   /** Bytes that a folder's disk has for this user. */
   freeBytes(folder: string): Promise<number>;
   onProgress(progress: FetchProgress): void;
+  /** What of the model is on this disk already. */
+  here: ModelsHere;
+}
+
+/** The models of this disk, to be looked through before anything is fetched. */
+export interface ModelsHere {
+  /** The content id of the model that consists of these very files; null where there is none. */
+  whole(files: readonly RemoteFile[], reference: string): Promise<string | null>;
+  /** Files that seem to be some of these, by name; what they hold is checked after. `folder`: where they would go to. */
+  some(files: readonly RemoteFile[], folder: string): Promise<Map<string, { path: string; isOwn: boolean }>>;
 }
 
 export interface Patience {
@@ -43,6 +53,11 @@ export interface FetchedModel {
   published: string[] | null;
 }
 
+/** Content id of the model that is here already; nothing was fetched. */
+export interface HereAlready {
+  id: string;
+}
+
 /** Tries without a byte of progress, before it gives up. */
 const MOST_TRIES = 5;
 /** The same where nobody answers for what has begun already, as after a start before the network is there. */
@@ -53,13 +68,19 @@ const CHECK_SHARE = 0.8;
 /**
  * Brings a model into the folder and checks it: length, header, and the hashes that the hub publishes. It goes on after every
  * break as long as something arrives, asks anew where the files are (signed addresses expire), and fetches a file that turns
- * out wrong once more. Rejects with LibraryError, one plain line, or with the signal's reason; what has arrived is kept
+ * out wrong once more. What is on this disk already is not fetched. Rejects with LibraryError, one plain line, or with the signal's reason; what has arrived is kept
  * unless it is wrong.
  */
-export async function fetchModel(reference: ModelReference, options: FetchOptions): Promise<FetchedModel> {
+export async function fetchModel(
+  reference: ModelReference,
+  options: FetchOptions,
+): Promise<FetchedModel | HereAlready> {
   const { folder } = options;
   for (let round = 1; ; round++) {
-    const { files, paths } = await transfer(reference, options);
+    // What was taken over from here and turned out wrong is fetched in the second round.
+    const arrived = await transfer(reference, options, { reuses: round === 1 });
+    if ('id' in arrived) return arrived;
+    const { files, paths } = arrived;
     try {
       return await check(files, paths, options);
     } catch (cause) {
@@ -72,8 +93,9 @@ export async function fetchModel(reference: ModelReference, options: FetchOption
 
 async function transfer(
   reference: ModelReference,
-  { folder, hub, token, signal, patience, freeBytes, onProgress }: FetchOptions,
-): Promise<{ files: RemoteFile[]; paths: string[] }> {
+  { folder, hub, token, signal, patience, freeBytes, onProgress, here }: FetchOptions,
+  { reuses }: { reuses: boolean },
+): Promise<{ files: RemoteFile[]; paths: string[] } | HereAlready> {
   let most = 0;
   const isLeft = (await folder.bytesOnDisk()) > 0;
   const pause = (tries: number): Promise<void> =>
@@ -90,8 +112,12 @@ async function transfer(
       await pause(tries);
       continue;
     }
+    const id = reuses ? await here.whole(files, folder.reference) : null;
+    if (id !== null) return { id };
     await folder.prepare(files);
+    if (reuses) await folder.reuse(await here.some(files, folderOf(reference)));
     await folder.checkSpace(files, await freeBytes(folder.path));
+    await folder.seed(files);
     const totalBytes = sum(files.map(({ bytes }) => bytes));
     const order = { folder: folder.path, files: files.map(({ url, name }) => ({ url, name })), token, hub };
     const before = most;

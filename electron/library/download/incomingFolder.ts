@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { constants, copyFile, link, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { formatBytes } from '../../planner/formatBytes.ts';
 import { readPrivateFile, writePrivateFile } from '../../pool/privateFile.ts';
 import { LibraryError } from '../libraryError.ts';
 import type { RemoteFile } from './hubClient.ts';
+import { seedParts } from './seedParts.ts';
 
 const noteSchema = z.strictObject({
   reference: z.string().min(1),
@@ -63,6 +64,27 @@ export class IncomingFolder {
     await writePrivateFile(join(this.path, NOTE), JSON.stringify({ reference: this.reference, files: known }));
   }
 
+  /**
+   * Takes over the files that lie on this disk already, by name; they are checked like what arrives. A file of Roomful's own is
+   * linked (`isOwn`), others are copied, since their owner may write to them.
+   */
+  async reuse(found: ReadonlyMap<string, { path: string; isOwn: boolean }>): Promise<void> {
+    for (const [name, { path, isOwn }] of found) {
+      const to = join(this.path, name);
+      if ((await exists(to)) || (await exists(`${to}.ipull`))) continue;
+      const copy = (): Promise<void> => copyFile(path, to, constants.COPYFILE_FICLONE);
+      // What cannot be had from here is fetched.
+      await (isOwn ? link(path, to).catch(copy) : copy()).catch(() => rm(to, { force: true }));
+    }
+  }
+
+  /** Makes the downloader work in small parts, see `seedParts`. */
+  async seed(files: readonly RemoteFile[]): Promise<void> {
+    for (const { name, bytes } of files) {
+      if (bytes !== null && !(await exists(join(this.path, name)))) await seedParts(join(this.path, name), bytes);
+    }
+  }
+
   /** Notes, where anything is there, that it goes on only when somebody asks. */
   async rest(): Promise<void> {
     const note = await readNote(this.path);
@@ -96,6 +118,10 @@ export class IncomingFolder {
   async discard(): Promise<void> {
     await rm(this.path, { recursive: true, force: true });
   }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null)) !== null;
 }
 
 function keyOf(reference: string): string {
