@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CatalogueModel, LibraryModel, LibraryState } from '../../electron/library/libraryState.ts';
@@ -40,9 +40,14 @@ interface Ended {
 
 function run(
   args: string[],
-  { input = '', interruptAt }: { input?: string; interruptAt?: RegExp } = {},
+  {
+    input = '',
+    interruptAt,
+    signal = 'SIGINT',
+    cwd = folder,
+  }: { input?: string; interruptAt?: RegExp; signal?: NodeJS.Signals; cwd?: string } = {},
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [roomful, ...args, '--home', home]);
+  const child = spawn(process.execPath, [roomful, ...args, '--home', home], { cwd });
   const ended: Ended = { code: null, out: '', err: '' };
   let interrupted = false;
   child.stdin.end(input);
@@ -51,7 +56,7 @@ function run(
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     ended.err += text;
-    if (interruptAt?.test(ended.err) && !interrupted) interrupted = child.kill('SIGINT');
+    if (interruptAt?.test(ended.err) && !interrupted) interrupted = child.kill(signal);
   });
   return new Promise((resolve) => child.once('close', (code) => resolve({ ...ended, code })));
 }
@@ -118,16 +123,39 @@ test('pull shows how far it is, stops on Ctrl-C, goes on, and rm deletes what it
   hub.hold = new Promise((resolve) => {
     release = resolve;
   });
-  const stopped = await run(['pull', 'hf:team/model-GGUF:F32'], { interruptAt: /asking where it is/ });
-  expect(stopped).toMatchObject({ code: 1, out: '' });
-  expect(stopped.err).toMatch(/roomful: The download was stopped. Pull it again to go on where it was.\n$/);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const stopped = await run(['pull', 'hf:team/model-GGUF:F32'], { interruptAt: /asking where it is/, signal });
+    expect(stopped).toMatchObject({ code: 1, out: '' });
+    expect(stopped.err).toMatch(/roomful: The download was stopped. Pull it again to go on where it was.\n$/);
+    expect((await json<LibraryState>(['models'])).downloads[0]).toMatchObject({ state: 'stopped' });
+  }
+  const detached = await run(['pull', 'hf:team/model-GGUF:F32', '--detach']);
+  expect(detached).toMatchObject({ code: 0, err: '' });
+  expect(detached.out).toMatch(/goes on in the member: .*`roomful pull --stop` stops it/);
+  expect((await json<LibraryState>(['models'])).downloads[0]?.state).toMatch(/resolving|running/);
+  expect(await run(['pull', 'hf:team/model-GGUF:F32', '--stop'])).toMatchObject({ code: 0 });
+  expect((await json<LibraryState>(['models'])).downloads[0]).toMatchObject({ state: 'stopped' });
+  expect(await run(['pull', 'hf:team/model-GGUF:F32', '--stop'])).toMatchObject({
+    code: 1,
+    err: 'roomful: hf:team/model-GGUF:F32 is not being downloaded.\n',
+  });
   release();
   hub.hold = null;
 
   const { model } = await json<{ model: LibraryModel }>(['pull', 'hf:team/model-GGUF:F32']);
   expect(model).toMatchObject({ name: 'random-llama-2-f32', origin: 'downloaded', hashed: true });
   expect((await readFile(model.files[0] ?? '')).equals(bytes)).toBe(true);
-  expect((await json<{ deleted: string[] }>(['rm', model.id])).deleted).toEqual(model.files);
+  hub.sentBytes = 0;
+  const again = await run(['pull', 'hf:team/model-GGUF:F32']);
+  expect(again.out).toMatch(/^random-llama-2-f32 [\s\S]*It was here already; nothing new was kept.\n$/);
+  // The hub is only asked how long the file is.
+  expect(hub.sentBytes).toBeLessThan(10);
+  const [own = ''] = model.files;
+  const verified = await run(['verify', `./${basename(own)}`], { cwd: dirname(own) });
+  expect(verified).toMatchObject({ code: 0, out: 'random-llama-2-f32 is what it was.\n' });
+  expect((await run(['verify', 'random-llama-2'])).code).toBe(0);
+  const { deleted } = JSON.parse((await run(['rm', basename(own), '--json'], { cwd: dirname(own) })).out);
+  expect(deleted).toEqual(model.files);
   expect(await readdir(join(home, 'models', 'team--model-GGUF'))).toEqual([]);
 });
 

@@ -2,6 +2,7 @@ import { copyFile, readdir, readFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LibraryActionsOptions, libraryActions } from '../../electron/gateway/libraryActions.ts';
+import { withoutQuantisation } from '../../electron/gguf/modelId.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
 import { Downloads } from '../../electron/library/download/downloads.ts';
 import { LibrarySettingsFile } from '../../electron/library/librarySettings.ts';
@@ -69,6 +70,7 @@ test('verify names the tensor of a received part that decayed, and it is fetched
   expect(found).toEqual({ model, stages: [{ ...stage, damaged: [BAD], repaired: true }] });
   expect((await readFile(lease.file.path)).equals(good)).toBe(true);
   const again = await actions.verifyStages({ model: model.slice(0, 8) });
+  expect(await actions.verifyStages({ model: withoutQuantisation(NAME).toUpperCase() })).toEqual(again);
   expect(again.stages).toEqual([{ ...stage, damaged: [], repaired: false }]);
 });
 

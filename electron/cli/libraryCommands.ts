@@ -3,10 +3,13 @@ import { text } from 'node:stream/consumers';
 import { Command, InvalidArgumentError } from 'commander';
 import type { MethodResult, StageCheck } from '../gateway/memberApi.ts';
 import type { LibraryDownload, LibraryModel, LibraryState } from '../library/libraryState.ts';
+import { modelCalled } from '../library/modelCalled.ts';
 import { formatBytes } from '../planner/formatBytes.ts';
 import { askMember, callMember } from './callMember.ts';
 import { homeOf, homeOption } from './homeOption.ts';
+import { modelArgument } from './modelArgument.ts';
 import { parseBytes } from './parseBytes.ts';
+import { plainText } from './plainText.ts';
 import { ProgressLine } from './progressLine.ts';
 import { readLines } from './readLines.ts';
 import { textTable } from './textTable.ts';
@@ -25,8 +28,10 @@ export function libraryCommands(): Command[] {
     asking('models', 'list the models on this disk')
       .option('--catalogue', 'instead those worth a try, and how each would fit this pool')
       .action(listModels),
-    asking('pull', 'download a model; asked for again it goes on where it was')
+    asking('pull', 'download a model; Ctrl-C stops it, asked for again it goes on where it was')
       .argument('<reference>', 'hf:USER/REPOSITORY:QUANT, hf:USER/REPOSITORY/FILE.gguf, or an address')
+      .option('--detach', 'only begin: it goes on in the member')
+      .option('--stop', 'stop it; what has arrived is kept')
       .action(pull),
     asking('rm', 'take a model out of the library; what was downloaded is deleted')
       .argument('<model>', 'its name, id or file')
@@ -74,10 +79,10 @@ function aboutModel(model: LibraryModel): string {
       ? 'with a chat template'
       : 'without a chat template';
   return [
-    `${name}  ${title}`,
+    `${name}  ${plainText(title, 80)}`,
     `  ${architecture}, ${billions(parameters)} ${quantisation}, ${layers} layers, ${context}, ${template}`,
     `  ${formatBytes(bytes)} in ${files.length === 1 ? files[0] : `${files.length} files, first ${files[0]}`}`,
-    `  licence ${licence ?? 'not named'}`,
+    `  licence ${licence === null ? 'not named' : plainText(licence, 80)}`,
   ].join('\n');
 }
 
@@ -132,7 +137,7 @@ function libraryText({ models, skipped, downloads, folders }: LibraryState): str
   const table =
     rows.length === 0
       ? 'No models yet. `roomful import FILE` takes one in, `roomful models --catalogue` lists some to pull.'
-      : textTable(['model', 'weights', 'layers', 'context', 'size', 'licence', '', 'id'], rows);
+      : textTable(['model', 'weights', 'layers', 'context', 'size', 'licence', '', 'id'], rows, { short: ['licence'] });
   return [table, ...(pulls.length > 0 ? ['', ...pulls] : []), ...(problems.length > 0 ? ['', ...problems] : [])].join(
     '\n',
   );
@@ -143,13 +148,30 @@ function downloadLine({ reference, state, bytes, totalBytes, problem }: LibraryD
   return `${reference}: ${state}, ${formatBytes(bytes)}${of}${problem === null ? '' : `. ${problem}`}`;
 }
 
-async function pull(reference: string, options: CommonOptions): Promise<void> {
+async function pull(reference: string, options: CommonOptions & { detach?: boolean; stop?: boolean }): Promise<void> {
   const home = homeOf(options);
+  if (options.stop) return stopPull(reference, options);
   const line = new ProgressLine(process.stderr);
-  const { id } = await callMember(home, 'pullModel', { reference });
-  const stop = (): void => void callMember(home, 'stopPull', { download: id }).catch(() => {});
-  process.once('SIGINT', stop);
+  let id: string | null = null;
+  let isStopping = false;
+  const stop = (): void => {
+    isStopping = true;
+    if (id !== null) void callMember(home, 'stopPull', { download: id }).catch(() => {});
+  };
+  for (const signal of ENDING) process.on(signal, stop);
   try {
+    const before = await callMember(home, 'library', {});
+    const begun = await callMember(home, 'pullModel', { reference });
+    id = begun.id;
+    if (isStopping) stop();
+    if (options.detach) {
+      print(
+        options,
+        { download: begun },
+        `${reference} goes on in the member: \`roomful models\` shows how far it is, \`roomful pull --stop\` stops it.`,
+      );
+      return;
+    }
     for await (const library of watchLibrary(home)) {
       const download = library.downloads.find((each) => each.id === id);
       if (download === undefined) throw new Error(`The download of ${reference} was discarded.`);
@@ -162,13 +184,35 @@ async function pull(reference: string, options: CommonOptions): Promise<void> {
         continue;
       }
       line.clear();
-      print(options, { model: found }, aboutModel(found));
+      const wasHere = before.models.some((each) => each.id === found.id && each.state === 'ready');
+      print(
+        options,
+        { model: found },
+        `${aboutModel(found)}${wasHere ? '\nIt was here already; nothing new was kept.' : ''}`,
+      );
       return;
     }
   } finally {
     line.clear();
-    process.off('SIGINT', stop);
+    for (const signal of ENDING) process.off(signal, stop);
   }
+}
+
+/** What ends a command from outside: a download that somebody waits for ends with it. */
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+async function stopPull(reference: string, options: CommonOptions): Promise<void> {
+  const home = homeOf(options);
+  const { downloads } = await callMember(home, 'library', {});
+  const running = downloads.find((each) => each.reference === reference.trim() && isUnderWay(each));
+  if (running === undefined) throw new Error(`${reference} is not being downloaded.`);
+  const library = await callMember(home, 'stopPull', { download: running.id });
+  const stopped = library.downloads.find(({ id }) => id === running.id);
+  print(options, { download: stopped }, 'The download was stopped. Pull it again to go on where it was.');
+}
+
+function isUnderWay({ state }: LibraryDownload): boolean {
+  return state === 'resolving' || state === 'running' || state === 'checking';
 }
 
 function showDownload(line: ProgressLine, download: LibraryDownload): void {
@@ -182,9 +226,10 @@ function showDownload(line: ProgressLine, download: LibraryDownload): void {
   line.show(reference, fraction, `${size}, ${formatBytes(bytesPerSecond)}/s${left}`);
 }
 
-async function remove(model: string, options: CommonOptions & { delete?: boolean; keep?: boolean }): Promise<void> {
+async function remove(given: string, options: CommonOptions & { delete?: boolean; keep?: boolean }): Promise<void> {
   if (options.delete && options.keep) throw new Error('Give --delete or --keep, not both.');
   const deleteFiles = options.delete ? true : options.keep ? false : undefined;
+  const model = modelArgument(given);
   const found = await callMember(homeOf(options), 'removeModel', { model, deleteFiles });
   const files = found.deleted.length === 0 ? 'Its files stay where they are.' : `Deleted: ${found.deleted.join(', ')}`;
   const freed =
@@ -193,12 +238,12 @@ async function remove(model: string, options: CommonOptions & { delete?: boolean
 }
 
 /** Reads the model's own files where they lie here, then what was received of it for stages. */
-async function verify(called: string, options: CommonOptions): Promise<void> {
+async function verify(given: string, options: CommonOptions): Promise<void> {
   const home = homeOf(options);
+  const called = modelArgument(given);
   const { models } = await callMember(home, 'library', {});
-  const isHere = models.some(
-    ({ id, name, files }) => id.startsWith(called) || name === called || files.includes(called),
-  );
+  const named = models.map(({ id, name, files }) => ({ id, name, files: files.map((path) => ({ path })) }));
+  const isHere = modelCalled(named, called) !== null;
   const own = isHere ? await verifyFiles(called, options) : null;
   const { model, stages } = await callMember(home, 'verifyStages', { model: called });
   const words = [...(own === null ? [] : [own.words]), ...stages.map(stageText)];
@@ -253,7 +298,7 @@ async function verifyFiles(called: string, options: CommonOptions): Promise<{ js
   const line = new ProgressLine(process.stderr);
   const { id, name, verified: before } = await callMember(home, 'verifyModel', { model: called });
   const stop = (): void => void callMember(home, 'stopVerifying', { model: id }).catch(() => {});
-  process.once('SIGINT', stop);
+  for (const signal of ENDING) process.on(signal, stop);
   try {
     for await (const { models } of watchLibrary(home)) {
       const model = models.find((each) => each.id === id);
@@ -275,7 +320,7 @@ async function verifyFiles(called: string, options: CommonOptions): Promise<{ js
     throw new Error('The member has ended.');
   } finally {
     line.clear();
-    process.off('SIGINT', stop);
+    for (const signal of ENDING) process.off(signal, stop);
   }
 }
 

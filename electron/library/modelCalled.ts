@@ -1,18 +1,24 @@
 import { basename } from 'node:path';
 import { withoutQuantisation } from '../gguf/modelId.ts';
 import { LibraryError } from './libraryError.ts';
-import type { LibraryEntry } from './libraryFile.ts';
 
 /** Shortest beginning of a content id that is taken for one. */
 const LEAST_PREFIX = 6;
+
+/** By what a model is known. */
+export interface Named {
+  id: string;
+  name: string;
+  files: readonly { path: string }[];
+}
 
 /**
  * The model that is called so: by its content id or the beginning of one, its name with or without the quantisation, its
  * file's name or its path. Null where none is; throws LibraryError('Ambiguous') where several are.
  */
-export function modelCalled(entries: readonly LibraryEntry[], called: string): LibraryEntry | null {
+export function modelCalled<Model extends Named>(entries: readonly Model[], called: string): Model | null {
   const lower = called.toLowerCase();
-  const ways: ((entry: LibraryEntry) => boolean)[] = [
+  const ways: ((entry: Model) => boolean)[] = [
     ({ id }) => id === lower,
     ({ files }) => files.some(({ path }) => path === called),
     ({ name }) => name === lower,

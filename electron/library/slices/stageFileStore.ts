@@ -6,6 +6,7 @@ import type { StageFileLease, StageFileRequest, StageFiles } from '../../pipelin
 import { formatBytes } from '../../planner/formatBytes.ts';
 import type { SendGate } from '../../wire/slicesService.ts';
 import type { StageCheck } from '../libraryState.ts';
+import { modelCalled } from '../modelCalled.ts';
 import { bootId } from './bootId.ts';
 import { fixedIsGood, goodTensors, isUnchanged } from './checkStageFiles.ts';
 import { chooseEvictions } from './diskBudget.ts';
@@ -46,8 +47,6 @@ const DISK_SHARE = 0.2;
 const PATIENCE_MS = 60_000;
 const RUNNING_FILE = 'running';
 const JOURNAL_FILE = 'journal';
-/** Of a content id, to be known by. */
-const LEAST_PREFIX = 4;
 
 /**
  * The stage files of this member: made from what lies on this disk and from holders, kept for later plans, removed least
@@ -128,13 +127,11 @@ export class StageFileStore implements StageFiles {
     });
   }
 
-  /** The content id of a model of which parts lie here: by that, the beginning of it, or its name; null where there is none. */
+  /** The content id of a model of which parts lie here, see `modelCalled`; null where there is none. */
   async called(called: string): Promise<string | null> {
     const models = [...new Set(this.list().map(({ model }) => model))];
-    const byId = models.filter((model) => called.length >= LEAST_PREFIX && model.startsWith(called));
-    if (byId[0] !== undefined && byId.length === 1) return byId[0];
-    for (const model of models) if ((await this.nameOf(model)) === called) return model;
-    return null;
+    const named = await Promise.all(models.map(async (id) => ({ id, name: await this.nameOf(id), files: [] })));
+    return modelCalled(named, called)?.id ?? null;
   }
 
   /** What clients call a model of which parts lie here; the content id where its header is not here any more. */
