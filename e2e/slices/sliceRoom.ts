@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { open, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { modelFingerprint } from '../../electron/gguf/modelFingerprint.ts';
 import { type ModelSource, openModel } from '../../electron/gguf/openModel.ts';
 import { hashModel } from '../../electron/library/modelHashes.ts';
@@ -78,7 +80,7 @@ export class SliceRoom {
     const store = await StageFileStore.open({
       folder,
       self: () => id,
-      held: { find: async () => undefined },
+      held: { find: async () => undefined, check: async () => {}, remains: async () => undefined },
       peers: new HolderPeers({ tls: () => tls }),
       hasher: this.hasher,
       gate: new SliceGate({ settings: () => ({ bytesPerSecond: null, loadedShare: 1 }), isLoaded: () => false }),
@@ -106,16 +108,20 @@ export function tensorAt(model: ModelSource, name: string): number {
   return tensor.offset;
 }
 
-/** Flips one byte; the time of change (whole seconds) stays as it was, as when a disk decays, unless `openly`. */
+/** Flips one byte; the time of change stays as it was, to the nanosecond, as when a disk decays, unless `openly`. */
 export async function flipByte(file: string, at: number, { openly = false } = {}): Promise<void> {
-  const { atime, mtime } = await stat(file);
+  const { mtimeNs } = await stat(file, { bigint: true });
   const handle = await open(file, 'r+');
   const byte = Buffer.alloc(1);
   await handle.read(byte, 0, 1, at);
   byte[0] = (byte[0] ?? 0) ^ 0x10;
   await handle.write(byte, 0, 1, at);
   await handle.close();
-  if (!openly) await utimes(file, atime, mtime);
+  if (openly) return;
+  const [seconds, rest] = [mtimeNs / 1_000_000_000n, mtimeNs % 1_000_000_000n];
+  const then = `@${seconds}.${String(rest).padStart(9, '0')}`;
+  if (rest === 0n) await utimes(file, Number(seconds), Number(seconds));
+  else await promisify(execFile)('touch', ['-d', then, file]);
 }
 
 function tampered(source: SliceSource, tamper: NonNullable<HolderOptions['tamper']>): SliceSource {

@@ -1,10 +1,12 @@
-import { copyFile, open, readFile, utimes } from 'node:fs/promises';
+import { copyFile, open, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { cutStage } from '../../electron/gguf/cutStage.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
+import { hashModel, weightsId } from '../../electron/library/modelHashes.ts';
 import type { StageFileStore } from '../../electron/library/slices/stageFileStore.ts';
 import type { ModelHolder } from '../../electron/pipeline/forming/modelFiles.ts';
+import { agreeing } from '../../electron/pipeline/placement/findHolders.ts';
 import { generateModel } from '../models/generateModel.ts';
 import { demoModelPath } from '../testing/demoCorpus.ts';
 import { contentId, flipByte, SliceRoom, tensorAt } from './sliceRoom.ts';
@@ -236,6 +238,91 @@ test('a header that a holder gives otherwise than it was is not taken, and anoth
   await flipByte(bad, 5000);
   const { store } = await room.store();
   await expectCut((await provide(store, 4, 8, [rotten, sound])).file.path, 4, 8);
+});
+
+test('a byte of a kept file that has flipped is found while it loads, named, and fetched again', async () => {
+  const holder = await room.holder(path);
+  const first = await room.store();
+  await (await provide(first.store, 0, 4, [holder])).release();
+  await (await provide(first.store, 8, 12, [holder])).release();
+  await first.store.close();
+  const inHeader = 100;
+  const places: [start: number, name: string, at: number, named: RegExp][] = [
+    [0, 'stage.gguf', -500, /layers 0 to 4 of roomful-demo-q8_0 on this disk is damaged: blk\.3\./],
+    [0, 'stage.gguf', inHeader, /is damaged: header/],
+    [0, 'embedding.gguf', -500, /is damaged: token_embd\.weight/],
+    [8, 'vocabulary.gguf', 3000, /layers 8 to 12 of roomful-demo-q8_0 on this disk is damaged: header/],
+  ];
+  for (const [start, name, at, named] of places) {
+    // As a member that starts finds it.
+    const { store } = await room.store({}, first.folder);
+    const file = join(first.folder, model, `${start}-${start + 4}`, name);
+    await flipByte(file, at < 0 ? (await readFile(file)).byteLength + at : at);
+    const lease = await provide(store, start, start + 4, [holder]);
+    await expect(lease.check({ signal: never })).rejects.toThrow(named);
+    await lease.release();
+    const again = await provide(store, start, start + 4, [holder]);
+    const read: number[] = [];
+    await again.check({ signal: never, onProgress: (done) => read.push(done) });
+    await expectCut(again.file.path, start, start + 4);
+    // It was read when it was put right.
+    expect(read).toEqual([]);
+    await again.release();
+    await store.close();
+  }
+  const { store } = await room.store({}, first.folder);
+  const lease = await provide(store, 0, 4, []);
+  const read: [number, number][] = [];
+  await lease.check({ signal: never, onProgress: (done, total) => read.push([done, total]) });
+  expect(read.at(-1)?.[0]).toBe(read.at(-1)?.[1]);
+  const stopped = await room.store({}, first.folder);
+  const stop = AbortSignal.abort(new Error('enough'));
+  await expect((await provide(stopped.store, 0, 4, [])).check({ signal: stop })).rejects.toThrow('enough');
+});
+
+test('kept files of one content id and other weights are never given out for each other', async () => {
+  const other = join(room.pool.home, 'other.gguf');
+  await copyFile(path, other);
+  await flipByte(other, tensorAt(await openModel(other), BAD) + 2);
+  expect(await contentId(other)).toBe(model);
+  const weights = async (of: string) => weightsId(await hashModel(await openModel(of), { signal: never }));
+  const unread = await room.holder(path);
+  const [first, second] = [
+    { ...unread, weights: await weights(path) },
+    { ...(await room.holder(other)), weights: await weights(other) },
+  ];
+  expect(agreeing([unread, first, second])).toEqual({ same: [unread, first], others: [second] });
+  const { store } = await room.store();
+  const bytesOf = async (holders: readonly ModelHolder[]): Promise<Buffer> => {
+    const lease = await provide(store, 4, 8, holders);
+    await lease.check({ signal: never });
+    await lease.release();
+    return readFile(lease.file.path);
+  };
+  // Made when nobody knew the weights yet; then they are asked for, and nothing is fetched anew.
+  const made = await bytesOf([unread]);
+  expect((await bytesOf([first])).equals(made)).toBe(true);
+  await first.close();
+  expect((await bytesOf([first])).equals(made)).toBe(true);
+  const changed = await bytesOf([second]);
+  expect(changed.byteLength).toBe(made.byteLength);
+  expect(changed.reduce((count, byte, at) => count + Number(byte !== made[at]), 0)).toBe(1);
+});
+
+test('a record of which a byte has flipped decides nothing', async () => {
+  const holder = await room.holder(path);
+  const { store, folder } = await room.store();
+  await (await provide(store, 0, 4, [holder])).release();
+  await store.close();
+  const record = join(folder, model, '0-4', 'record.json');
+  const text = await readFile(record, 'utf8');
+  await writeFile(record, text.replace('"scale":1', '"scale":3'));
+  expect(await readFile(record, 'utf8')).not.toBe(text);
+  const after = await room.store({}, folder);
+  expect(after.store.list()).toEqual([]);
+  const lease = await provide(after.store, 0, 4, [holder]);
+  expect(lease.file.embedding?.scale).toBe(1);
+  await expectCut(lease.file.path, 0, 4);
 });
 
 test('after the machine went down with the member kept files are checked before they are given out', async () => {

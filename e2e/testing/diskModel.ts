@@ -24,6 +24,10 @@ export class DiskModel implements ModelFiles, StageFiles {
     return modelFingerprint(await openModel(this.#path));
   }
 
+  async holds(): Promise<{ model: string }> {
+    return { model: await this.find() };
+  }
+
   importFile(): Promise<string> {
     return this.find();
   }
@@ -43,7 +47,7 @@ export class DiskModel implements ModelFiles, StageFiles {
     const model = await openModel(this.#path);
     if (startLayer === 0 && endLayer === model.layers) {
       const file = { path: this.#path, role: 'whole' as const, layers: endLayer, embedding: null, vocabulary: null };
-      return { file, release: async () => {} };
+      return { file, release: async () => {}, check: async () => {} };
     }
     const folder = join(this.#folder, randomBytes(6).toString('hex'));
     await mkdir(folder, { recursive: true });
@@ -52,6 +56,6 @@ export class DiskModel implements ModelFiles, StageFiles {
       { start: startLayer, end: endLayer },
       join(folder, 'stage.gguf'),
     );
-    return { file, release: () => rm(folder, { recursive: true, force: true }) };
+    return { file, release: () => rm(folder, { recursive: true, force: true }), check: async () => {} };
   }
 }

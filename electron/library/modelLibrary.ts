@@ -8,7 +8,7 @@ import { LibraryHere } from './libraryHere.ts';
 import type { LibraryModel, LibraryState, Verification, WatchedFolder } from './libraryState.ts';
 import { modelCalled } from './modelCalled.ts';
 import type { ModelHashes } from './modelHashes.ts';
-import { ModelShelf, type PutOptions } from './modelShelf.ts';
+import { ModelShelf, type PutOptions, type WholeOptions } from './modelShelf.ts';
 import type { FolderScan } from './scanFolder.ts';
 import { WatchFolders } from './watchFolders.ts';
 
@@ -133,6 +133,19 @@ export class ModelLibrary {
   /** The hashes of a model, by its content id; where they are not known yet they are made now. The signal ends the wait. */
   hashes(id: string, signal?: AbortSignal): Promise<ModelHashes> {
     return this.#shelf.hashes(id, signal);
+  }
+
+  /**
+   * Reads a model from end to end before it is loaded, unless that was done lately and the file system knows of no change since.
+   * Rejects with LibraryError('FileChanged') that names what is not as it was; then the model counts as damaged.
+   */
+  assertWhole(id: string, options: WholeOptions): Promise<void> {
+    return this.#shelf.assertWhole(id, options);
+  }
+
+  /** A damaged model whose tensors can still be taken where they are what they were; null where there is none. */
+  remains(id: string): Promise<{ source: ModelSource; hashes: ModelHashes } | null> {
+    return this.#shelf.remains(id);
   }
 
   /** Reads a model from end to end and compares it with the hashes of its import and with those of the hub. */

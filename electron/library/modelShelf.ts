@@ -34,6 +34,19 @@ export interface PutOptions {
   hashes?: ModelHashes;
 }
 
+/** How a model is read from end to end. */
+export interface WholeOptions {
+  signal: AbortSignal;
+  onProgress?: ((done: number, total: number) => void) | undefined;
+  /** Reads its tensors and answers which are not what they should be. */
+  differing(source: ModelSource, hashes: ReadonlyMap<string, string>): Promise<string[]>;
+}
+
+/** How long a model that has been read counts as what it was, while the file system knows of no change, ms. */
+const LATELY_MS = 10 * 60_000;
+/** Between two looks how far hashing is, ms. */
+const FOLLOW_MS = 250;
+
 /** What is known of a model besides what is kept. */
 interface Held {
   entry: LibraryEntry;
@@ -44,6 +57,8 @@ interface Held {
   verified: Verification | null;
   /** Marks of files that have been found to be others, and need not be read again. */
   judged: string | null;
+  /** When all of it was last read and found to be what it was, ms since 1970. */
+  wholeAt: number | null;
 }
 
 /** The models of the library by content id: whether their files are as they were, and the hashes of what they hold. */
@@ -144,6 +159,44 @@ export class ModelShelf {
     return kept !== null && weightsId(kept) === weights ? kept : this.#hashes.now(id, signal);
   }
 
+  /** See ModelLibrary. */
+  async assertWhole(id: string, { signal, onProgress, differing }: WholeOptions): Promise<void> {
+    const source = await this.open(id);
+    const held = this.#held(id);
+    const { files, hashed, weights } = held.entry;
+    if (held.wholeAt !== null && Date.now() - held.wholeAt < LATELY_MS) return;
+    const kept = hashed ? await this.#options.file.readHashes(id) : null;
+    if (kept === null || weightsId(kept) !== weights) {
+      // It is read for the first time, and hashed then; nothing is read twice.
+      const total = totalBytes(source.files);
+      const follow = setInterval(() => onProgress?.((held.hashing ?? 0) * total, total), FOLLOW_MS);
+      await this.#hashes.now(id, signal).finally(() => clearInterval(follow));
+      return;
+    }
+    const damaged = await differing(source, kept.tensors);
+    const now = await markFiles(files.map(({ path }) => path));
+    if (now === null || !sameMarks(files, now)) {
+      throw new LibraryError('FileChanged', `${firstPath(held.entry)} changed while it was read; try again.`);
+    }
+    if (damaged.length === 0) {
+      held.wholeAt = Date.now();
+      return;
+    }
+    await this.#lose(held, 'damaged', notAsItWas(held.entry, damaged));
+    throw new LibraryError('FileChanged', held.problem ?? '');
+  }
+
+  /** See ModelLibrary. */
+  async remains(id: string): Promise<{ source: ModelSource; hashes: ModelHashes } | null> {
+    const held = this.#models.get(id);
+    const hashes = held?.state === 'damaged' ? await this.#options.file.readHashes(id) : null;
+    if (held === undefined || hashes === null || weightsId(hashes) !== held.entry.weights) return null;
+    const found = await opened(held.entry);
+    if (found instanceof GgufError) return null;
+    const source = { ...found, sampleSha256: held.entry.sample };
+    return modelFingerprint(source) === id ? { source, hashes } : null;
+  }
+
   /** Reads a model from end to end and compares it with what is known of it; the model shows how far that is. */
   async verify(id: string, signal: AbortSignal): Promise<Verification> {
     const held = this.#held(id);
@@ -212,6 +265,7 @@ export class ModelShelf {
     const found = await opened(entry);
     if (!(found instanceof GgufError) && modelFingerprint(found) === entry.id) {
       held.entry = { ...entry, files: await marksOf(found), hashed: false, damage: null };
+      held.wholeAt = null;
       await this.#set(held, 'ready', null);
       this.#hashes.later(entry.id);
     } else {
@@ -306,6 +360,7 @@ export class ModelShelf {
     }
     if (kept === null || !isTableRight) await this.#options.file.writeHashes(found);
     held.entry = { ...held.entry, hashed: true, weights: weightsId(found), damage: null };
+    held.wholeAt = Date.now();
     await this.#changed();
     return damaged;
   }
@@ -330,7 +385,7 @@ function notAsItWas(entry: LibraryEntry, [first, ...more]: readonly string[]): s
 function heldOf(entry: LibraryEntry): Held {
   const { damage } = entry;
   const state = damage === null ? 'ready' : 'damaged';
-  return { entry, state, problem: damage, hashing: null, verifying: null, verified: null, judged: null };
+  return { entry, state, problem: damage, hashing: null, verifying: null, verified: null, judged: null, wholeAt: null };
 }
 
 /** What the headers of a model say now, or why they cannot be read. */
@@ -375,7 +430,7 @@ function aboutModel(
   return { id, name: modelId(summary), title, ...about, hasChatTemplate: chatTemplate !== null };
 }
 
-function shown({ entry, judged: _, ...held }: Held): LibraryModel {
+function shown({ entry, judged: _, wholeAt: _____, ...held }: Held): LibraryModel {
   const { files, published: __, damage: ___, sample: ____, ...rest } = entry;
   return { ...rest, ...held, bytes: totalBytes(files), files: files.map(({ path }) => path) };
 }

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { LibrarySettingsFile } from '../library/librarySettings.ts';
 import { ModelLibrary } from '../library/modelLibrary.ts';
@@ -14,6 +15,9 @@ import { slicesService } from '../wire/slicesService.ts';
 import type { ServedService } from '../wire/wireServer.ts';
 import type { Pool } from './openPool.ts';
 import type { Ground } from './startGround.ts';
+
+/** A disk gives no more than so many threads hash. */
+const MOST_HASHERS = 4;
 
 /** The models of this member, and the parts of models that its stages run. */
 export interface Models {
@@ -33,9 +37,10 @@ export async function openModels(ground: Ground, { pool }: Pool, isComputing: ()
   const onProblem = ground.warn('something is wrong with a model');
   const library = await ModelLibrary.open({ home, onChange: () => changes.tell(), onProblem });
   closers.add(() => library.close());
-  const hasher = new FileHasher();
+  // What is loaded waits for it, and most of its load is not work for the processor.
+  const hasher = new FileHasher(Math.min(MOST_HASHERS, Math.ceil(availableParallelism() / 2)));
   closers.add(() => hasher.close());
-  const held = new LibraryHeld(library);
+  const held = new LibraryHeld(library, hasher);
   const peers = new HolderPeers({ tls: () => trust.tls, route: options.route });
   const limits = await LibrarySettingsFile.open(home);
   const settings = () => limits.current;

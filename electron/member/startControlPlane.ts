@@ -45,6 +45,7 @@ export async function startControlPlane(
     gpuLayers: machine.gpuLayers,
     freeBytes: () => machine.freeBytes(),
     admitEpoch: (epoch) => term.admit(epoch),
+    onProblem: ground.warn('a part of a model is damaged'),
     onAlive: (member) => pool.noteProgress(member),
   });
   const ring = new RingServer();

@@ -7,7 +7,11 @@ const count = z.number().int().positive();
 const index = z.number().int().nonnegative();
 const place = { pipeline: z.string().min(1).max(200), epoch: epochSchema, position: index };
 
-const holder = z.object({ member: z.string().min(1), addresses: z.array(z.string().min(1)).min(1).max(64) });
+const holder = z.object({
+  member: z.string().min(1),
+  addresses: z.array(z.string().min(1)).min(1).max(64),
+  weights: z.string().max(64).optional(),
+});
 
 const runStageSchema = z
   .object({

@@ -4,6 +4,7 @@ import {
   type AnswerToken,
   type DriveOrder,
   type EmbedOrder,
+  type FindModelReply,
   ServingClient as GeneratedClient,
   type GenerateOrder,
   type KeptServes,
@@ -79,14 +80,14 @@ export class ServingClient {
     for await (const { data } of chunks) yield data;
   }
 
-  /** The content id of the model on the member's disk that is called so; null where there is none. */
-  async findModel(model: string): Promise<string | null> {
-    const reply = await this.#calls.unary<{ model: string }>(
+  /** The model on the member's disk that is called so; null where there is none. */
+  async findModel(model: string): Promise<FindModelReply | null> {
+    const reply = await this.#calls.unary<FindModelReply>(
       'Looking for a model',
       FIND_TIMEOUT_MS,
       (metadata, options, done) => this.#client.findModel({ model }, metadata, options, done),
     );
-    return reply.model === '' ? null : reply.model;
+    return reply.model === '' ? null : reply;
   }
 
   /** Whether the member's clients can ask a model that has come up; it answers once they can, or after some seconds. */

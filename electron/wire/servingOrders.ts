@@ -8,7 +8,9 @@ const index = z.number().int().nonnegative();
 const text = z.string().min(1).max(1000);
 const alias = z.string().min(1).max(200);
 const kvType = z.enum(['f16', 'q8_0']);
-const holders = z.array(z.object({ member: text, addresses: z.array(text).max(64) })).max(256);
+const holders = z
+  .array(z.object({ member: text, addresses: z.array(text).max(64), weights: z.string().max(64).optional() }))
+  .max(256);
 
 const serveSchema = z.object({
   model: text,

@@ -3,6 +3,7 @@ import type { ServerWritableStream } from '@grpc/grpc-js';
 import { assertCoordinator } from './assertCoordinator.ts';
 import {
   type AnswerToken,
+  type FindModelReply,
   type KeptServes,
   type PipelineNow,
   type ServeNews,
@@ -46,7 +47,7 @@ export interface ServingHandlers {
   embed(order: CheckedEmbedOrder, signal: AbortSignal): Promise<Float32Array>;
   vocabulary(pipeline: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Content id; null where there is no such model. */
-  findModel(model: string): Promise<string | null>;
+  findModel(model: string): Promise<FindModelReply | null>;
   /** Whether this member's clients can ask a model that has come up, once they can or after some seconds. */
   awaitModel(model: string, pipelines: readonly string[]): Promise<boolean>;
   /** Learns what another member keeps; what this one keeps then. */
@@ -93,6 +94,7 @@ export class ServingServer {
       awaitModel: unaryHandler(async ({ model, pipelines }) => ({
         known: await this.#ready.awaitModel(model, pipelines),
       })),
+      findModel: unaryHandler(async ({ model }) => (await this.#ready.findModel(model)) ?? { model: '' }),
       exchangeServes: unaryHandler((theirs) => this.#ready.exchangeServes(theirs)),
       findModel: unaryHandler(async ({ model }) => ({ model: (await this.#ready.findModel(model)) ?? '' })),
     };

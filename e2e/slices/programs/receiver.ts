@@ -61,7 +61,7 @@ async function fetch({ tls, folder, tellBytes, ...order }: FetchOrder): Promise<
   const store = await StageFileStore.open({
     folder,
     self: () => 'receiver',
-    held: { find: async () => undefined },
+    held: { find: async () => undefined, check: async () => {}, remains: async () => undefined },
     peers: new HolderPeers({ tls: () => tls }),
     hasher,
     gate: new SliceGate({ settings, isLoaded: () => false }),

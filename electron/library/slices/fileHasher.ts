@@ -20,20 +20,36 @@ export interface HashAnswer {
 /** Bytes that the thread reads between two steps. */
 const PIECE_BYTES = 4 << 20;
 
-/** Hashes parts of files in a thread of its own, which starts when it is needed, so that no event loop waits. */
+interface Waiting {
+  worker: Worker;
+  resolve: (answer: HashAnswer) => void;
+  reject: (cause: Error) => void;
+}
+
+/** Hashes parts of files in threads of their own, which start when they are needed, so that no event loop waits. */
 export class FileHasher {
-  readonly #waiting = new Map<number, { resolve: (answer: HashAnswer) => void; reject: (cause: Error) => void }>();
-  #worker: Worker | null = null;
+  /** Parts that are hashed at the same time. */
+  readonly threads: number;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #workers = new Map<number, Worker>();
   #jobs = 0;
+
+  constructor(threads = 1) {
+    this.threads = threads;
+  }
 
   /**
    * SHA-256 in hex of `bytes` bytes from `at` on. `step` is asked before every few MiB, and what it resolves to is called
-   * after them. Rejects where the file cannot be read so far, and with the signal's reason.
+   * after them; `onBytes` hears of each piece. Rejects where the file cannot be read so far, and with the signal's reason.
    */
   async hash(
     path: string,
     range: { at: number; bytes: number },
-    options: { signal?: AbortSignal | undefined; step?: () => Promise<() => void> } = {},
+    options: {
+      signal?: AbortSignal | undefined;
+      step?: () => Promise<() => void>;
+      onBytes?: (bytes: number) => void;
+    } = {},
   ): Promise<string> {
     const id = ++this.#jobs;
     for (let done = 0; ; ) {
@@ -43,6 +59,7 @@ export class FileHasher {
       try {
         const isLast = done + bytes === range.bytes;
         const { sha256 } = await this.#ask({ id, path, at: range.at + done, bytes, isLast });
+        options.onBytes?.(bytes);
         if (sha256 !== null) return sha256;
       } finally {
         end?.();
@@ -51,22 +68,24 @@ export class FileHasher {
     }
   }
 
-  /** Ends the thread; what waits rejects. */
+  /** Ends the threads; what waits rejects. */
   async close(): Promise<void> {
-    await this.#worker?.terminate();
+    await Promise.all([...this.#workers.values()].map((worker) => worker.terminate()));
   }
 
   async #ask(piece: HashPiece): Promise<HashAnswer> {
-    const worker = this.#worker ?? this.#start();
+    // All pieces of a part in one thread.
+    const thread = piece.id % this.threads;
+    const worker = this.#workers.get(thread) ?? this.#start(thread);
     const answer = await new Promise<HashAnswer>((resolve, reject) => {
-      this.#waiting.set(piece.id, { resolve, reject });
+      this.#waiting.set(piece.id, { worker, resolve, reject });
       worker.postMessage(piece);
     });
     if (answer.problem !== null) throw new Error(answer.problem);
     return answer;
   }
 
-  #start(): Worker {
+  #start(thread: number): Worker {
     const worker = new Worker(workerEntry(), { execArgv: [] });
     // It does not keep the process up; what waits for it does so by itself.
     worker.unref();
@@ -76,13 +95,16 @@ export class FileHasher {
       waiting?.resolve(answer);
     });
     const lose = (cause: Error): void => {
-      if (this.#worker === worker) this.#worker = null;
-      for (const { reject } of this.#waiting.values()) reject(cause);
-      this.#waiting.clear();
+      if (this.#workers.get(thread) === worker) this.#workers.delete(thread);
+      for (const [id, waiting] of this.#waiting) {
+        if (waiting.worker !== worker) continue;
+        this.#waiting.delete(id);
+        waiting.reject(cause);
+      }
     };
     worker.on('error', lose);
     worker.on('exit', () => lose(new Error('The thread that hashes has ended.')));
-    this.#worker = worker;
+    this.#workers.set(thread, worker);
     return worker;
   }
 }

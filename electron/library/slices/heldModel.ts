@@ -1,4 +1,5 @@
 import type { ModelSource } from '../../gguf/openModel.ts';
+import type { CheckOptions } from './damagedTensors.ts';
 
 /** A model whose files lie on this member's disk, whole. */
 export interface HeldModel {
@@ -8,10 +9,19 @@ export interface HeldModel {
    * it. What lies on the disk now may have been damaged since.
    */
   hashes: ReadonlyMap<string, string>;
+  /** One hash for all of them; left out where they are not known. */
+  weights?: string | undefined;
 }
 
 /** The whole models of this member. */
 export interface HeldModels {
   /** By content id; undefined where this member does not hold it, or its file has changed. */
   find(model: string): Promise<HeldModel | undefined>;
+  /**
+   * Reads a model that `find` has found from end to end, unless that was done lately, and holds it against what it was. Rejects
+   * with StageFileDamaged where it is not that; from then on `find` finds it no more.
+   */
+  check(model: string, options: CheckOptions): Promise<void>;
+  /** A model that is damaged, as far as it can still give tensors, each to be held against its hash. */
+  remains(model: string): Promise<HeldModel | undefined>;
 }

@@ -33,7 +33,7 @@ export async function headerOf({ source, headerPaths }: KnownModel, file: number
 
 export interface ModelHeadersOptions {
   folder: string;
-  held: HeldModels;
+  held: Pick<HeldModels, 'find'>;
   peers: HolderPeers;
   /** How long holders that do not answer are asked again, ms. */
   patienceMs: number;

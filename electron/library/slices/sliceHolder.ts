@@ -10,7 +10,7 @@ import type { FileHasher } from './fileHasher.ts';
 import type { HeldModel, HeldModels } from './heldModel.ts';
 
 export interface SliceHolderOptions {
-  held: HeldModels;
+  held: Pick<HeldModels, 'find'>;
   /** Decides when hashing may go on. */
   gate: SendGate;
   hasher: FileHasher;

@@ -1,5 +1,6 @@
 import { modelShape } from '../../gguf/modelShape.ts';
 import type { ModelFiles, ModelHolder, OpenedModel } from '../../pipeline/forming/modelFiles.ts';
+import { LibraryError } from '../libraryError.ts';
 import type { ModelLibrary } from '../modelLibrary.ts';
 import type { ModelHeaders } from './modelHeaders.ts';
 
@@ -22,20 +23,30 @@ export class SlicedModelFiles implements ModelFiles {
     return this.#options.library.find(called)?.id ?? null;
   }
 
+  async holds(called: string): Promise<{ model: string; weights?: string | undefined } | null> {
+    const found = this.#options.library.find(called);
+    return found?.state === 'ready' ? { model: found.id, weights: found.weights ?? undefined } : null;
+  }
+
   async importFile(path: string): Promise<string> {
     return (await this.#options.library.import(path)).id;
   }
 
   async open(id: string, holders: readonly ModelHolder[], signal?: AbortSignal): Promise<OpenedModel> {
-    const { headers, self } = this.#options;
+    const { headers, self, library } = this.#options;
     const own = self();
     const others = holders.filter(({ member }) => member !== own.member);
-    const known = await headers.find(id, others, signal ?? new AbortController().signal);
+    const known = await headers.find(id, others, signal ?? new AbortController().signal).catch((cause: unknown) => {
+      // That of this member is not as it was, and nobody else has it.
+      const problem = library.state().models.find((model) => model.id === id)?.problem ?? null;
+      throw problem === null ? cause : new LibraryError('FileChanged', problem, { cause });
+    });
+    const weights = known.isHeld ? (library.find(id)?.weights ?? undefined) : undefined;
     return {
       id,
       summary: known.source.summary,
       shape: modelShape(known.source),
-      holders: known.isHeld ? [own, ...others] : others,
+      holders: known.isHeld ? [{ ...own, weights }, ...others] : others,
       writeVocabulary: (path, options) => headers.writeVocabulary(known, path, options),
     };
   }

@@ -2,20 +2,28 @@ import { open, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { modelId } from '../../gguf/modelId.ts';
 import type { ModelHolder } from '../../pipeline/forming/modelFiles.ts';
-import type { StageFileLease, StageFileRequest, StageFiles } from '../../pipeline/forming/stageFiles.ts';
+import {
+  StageFileDamaged,
+  type StageFileLease,
+  type StageFileRequest,
+  type StageFiles,
+} from '../../pipeline/forming/stageFiles.ts';
 import { formatBytes } from '../../planner/formatBytes.ts';
 import type { SendGate } from '../../wire/slicesService.ts';
+import { markFiles } from '../fileMark.ts';
 import type { StageCheck } from '../libraryState.ts';
 import { modelCalled } from '../modelCalled.ts';
 import { bootId } from './bootId.ts';
-import { fixedIsGood, goodTensors, isUnchanged } from './checkStageFiles.ts';
+import { damagedParts, fixedIsGood, goodTensors, hashFixed, isUnchanged } from './checkStageFiles.ts';
+import type { CheckOptions } from './damagedTensors.ts';
 import { chooseEvictions } from './diskBudget.ts';
 import { ExpectedHashes } from './expectedHashes.ts';
 import type { FileHasher } from './fileHasher.ts';
-import type { HeldModels } from './heldModel.ts';
+import type { HeldModel, HeldModels } from './heldModel.ts';
 import type { HolderPeers } from './holderPeers.ts';
 import { findLocalTensors } from './localTensors.ts';
 import { ModelHeaders } from './modelHeaders.ts';
+import { recordedHashes } from './recordedHashes.ts';
 import { SliceError } from './sliceError.ts';
 import { type StageFolder, StageFolders, stageKey } from './stageFolders.ts';
 import { EMBEDDING_FILE, type StageLayout, stageLayout, VOCABULARY_FILE, wholeRole } from './stageLayout.ts';
@@ -45,6 +53,8 @@ export interface StageFileStoreOptions {
 /** Of the disk, where nobody says otherwise. */
 const DISK_SHARE = 0.2;
 const PATIENCE_MS = 60_000;
+/** How long files that have been read count as what they were, while the file system knows of no change, ms. */
+const LATELY_MS = 10 * 60_000;
 const RUNNING_FILE = 'running';
 const JOURNAL_FILE = 'journal';
 
@@ -53,9 +63,9 @@ const JOURNAL_FILE = 'journal';
  * recently used first under a budget.
  *
  * A file is whole once its record is there; that is written after every tensor was checked and the files were flushed. A
- * whole file is given out after a look at its size and time of change alone. It is checked byte by byte where those
- * differ, where the machine went down while the member ran, and when `verify` is asked for; what is then damaged is
- * fetched again before anybody gets the file.
+ * whole file is given out after a look at its size and time of change alone, and read byte by byte while it loads
+ * (`StageFileLease.check`), or before where those differ or the machine went down while the member ran, and when `verify`
+ * is asked for; what is then damaged is fetched again before anybody gets the file.
  */
 export class StageFileStore implements StageFiles {
   readonly headers: ModelHeaders;
@@ -64,6 +74,8 @@ export class StageFileStore implements StageFiles {
   readonly #boot: string;
   /** Stages whose files must be checked before they are given out. */
   readonly #suspect: Set<string>;
+  /** Stages of which all has been read and was right, and how the file system saw them then. */
+  readonly #whole = new Map<string, { at: number; marks: string }>();
   readonly #leases = new Map<string, number>();
   readonly #working = new Map<string, Promise<void>>();
 
@@ -92,22 +104,26 @@ export class StageFileStore implements StageFiles {
     { model, startLayer, endLayer, holders }: StageFileRequest,
     { signal, onProgress = () => {} }: { signal: AbortSignal; onProgress?: (progress: TransferProgress) => void },
   ): Promise<StageFileLease> {
+    const weights = weightsOf(holders);
     const held = await this.#options.held.find(model);
-    if (held !== undefined && startLayer === 0 && endLayer === held.source.layers) {
+    const isRight = weights === null || (held?.weights ?? weights) === weights;
+    if (held !== undefined && isRight && startLayer === 0 && endLayer === held.source.layers) {
       const path = held.source.files[0]?.path ?? '';
       return {
         file: { path, role: wholeRole(held.source), layers: endLayer, embedding: null, vocabulary: null },
         release: async () => {},
+        check: (check) => this.#checkHeld(model, weights, check),
       };
     }
     const key = stageKey(model, startLayer, endLayer);
     this.#leases.set(key, (this.#leases.get(key) ?? 0) + 1);
     try {
       const folder = await this.#inTurn(key, signal, async () => {
-        const ready = this.#folders.get(key);
-        if (ready !== undefined && (await this.#isGood(ready))) return ready;
         const others = holders.filter(({ member }) => member !== this.#options.self());
-        return this.#make(key, { startLayer, endLayer, model, holders: others }, signal, onProgress);
+        const ready = this.#folders.get(key);
+        if (ready !== undefined && !(await this.#hasWeights(ready, weights, others, signal))) await this.#drop(key);
+        else if (ready !== undefined && (await this.#isGood(ready))) return ready;
+        return this.#make(key, { startLayer, endLayer, model, holders: others }, weights, signal, onProgress);
       });
       await this.#folders.touch(folder);
       return this.#lease(folder);
@@ -193,7 +209,32 @@ export class StageFileStore implements StageFiles {
         const folder = this.#folders.get(key);
         if (folder !== undefined) await this.#folders.touch(folder);
       },
+      check: (options) => this.#check(key, options),
     };
+  }
+
+  /** See StageFileLease. */
+  async #check(key: string, options: CheckOptions): Promise<void> {
+    const folder = this.#folders.get(key);
+    const record = folder?.record ?? null;
+    if (folder === undefined || record === null) return;
+    const marks = await marksOf(folder, record);
+    const whole = this.#whole.get(key);
+    if (whole !== undefined && whole.marks === marks && Date.now() - whole.at < LATELY_MS) return;
+    const damaged = await damagedParts(this.#options.hasher, folder, options);
+    if (damaged.length === 0 && (await marksOf(folder, record)) === marks) {
+      this.#whole.set(key, { at: Date.now(), marks });
+      return;
+    }
+    this.#whole.delete(key);
+    this.#suspect.add(key);
+    const name = await this.nameOf(record.model);
+    const { startLayer, endLayer } = record;
+    const [first = 'it changed while it was read', ...more] = damaged;
+    const what = more.length === 0 ? first : `${first} and ${more.length} more`;
+    throw new StageFileDamaged(
+      `The file of layers ${startLayer} to ${endLayer} of ${name} on this disk is damaged: ${what}.`,
+    );
   }
 
   #release(key: string): void {
@@ -224,6 +265,38 @@ export class StageFileStore implements StageFiles {
     return working;
   }
 
+  /** Reads this member's own file before it may be loaded whole. */
+  async #checkHeld(model: string, weights: string | null, options: CheckOptions): Promise<void> {
+    const { held } = this.#options;
+    await held.check(model, options);
+    const own = (await held.find(model))?.weights ?? null;
+    if (weights === null || own === null || own === weights) return;
+    throw new StageFileDamaged(
+      'The file of this model on this disk has other weights than the one that is to be served.',
+    );
+  }
+
+  /** Whether whole files are of a model with these weights; those that were made before anyone knew are asked about. */
+  async #hasWeights(
+    folder: StageFolder,
+    weights: string | null,
+    holders: readonly ModelHolder[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { record } = folder;
+    if (record === null || weights === null || record.weights === weights) return true;
+    if (record.weights !== null) return false;
+    const { peers, held } = this.#options;
+    const names = record.tensors.map(({ tensor }) => tensor);
+    const own = await held.find(record.model);
+    const known =
+      own?.weights === weights ? own.hashes : await recordedHashes(record.model, names, { holders, peers, signal });
+    if (!record.tensors.every(({ tensor, sha256 }) => known.get(tensor) === sha256)) return false;
+    folder.record = { ...record, weights };
+    await writeStageRecord(folder.path, folder.record);
+    return true;
+  }
+
   /** A look at what the file system says; the bytes were checked before the record was written. */
   async #isGood({ key, path, record }: StageFolder): Promise<boolean> {
     if (record === null || this.#suspect.has(key)) return false;
@@ -233,6 +306,7 @@ export class StageFileStore implements StageFiles {
   async #make(
     key: string,
     request: StageFileRequest,
+    weights: string | null,
     signal: AbortSignal,
     onProgress: (progress: TransferProgress) => void,
   ): Promise<StageFolder> {
@@ -243,25 +317,37 @@ export class StageFileStore implements StageFiles {
     // Whole files that are not to be trusted as they are become unfinished ones of which everything lies there already.
     const expected = new ExpectedHashes();
     if (folder.record !== null)
-      await this.#reopen(folder, folder.record, layout, await goodTensors(this.#options.hasher, folder, signal));
+      await this.#reopen(folder, folder.record, layout, await goodTensors(this.#options.hasher, folder, { signal }));
     await this.#makeRoom(key, layout);
     const journal = await TransferJournal.open(join(folder.path, JOURNAL_FILE), layout.digest, this.#boot);
     let writer: StageWriter | null = null;
     try {
-      const kept = this.#folders.list().filter((each) => each.key !== key && !this.#suspect.has(each.key));
-      const held = known.isHeld ? await this.#options.held.find(model) : undefined;
+      const kept = this.#folders
+        .list()
+        .filter((each) => each.key !== key && !this.#suspect.has(each.key))
+        .filter(({ record }) => weights === null || record?.weights === weights);
+      const { held: models } = this.#options;
+      const held = known.isHeld ? await this.#donor(model, weights, holders, signal) : await models.remains(model);
       const local = await findLocalTensors(model, { kept, held, expected });
       writer = await StageWriter.open(layout, folder.path, journal, local.clones(layout));
       const { peers, hasher, gate, patienceMs = PATIENCE_MS, onProblem } = this.#options;
+      await this.#forgetOthers(writer, { model, weights, holders, signal });
       await transferStage({
         ...{ writer, known, holders, expected, peers, hasher, gate, patienceMs, signal, onProgress, onProblem },
         localTensors: (tensor) => local.tensors(tensor),
       });
-      const files = await writer.finish();
+      const finished = await writer.finish();
+      const files = await Promise.all(
+        finished.map(async (file, index) => {
+          const tensors = layout.units.filter((unit) => unit.file === index);
+          return { ...file, fixedSha256: await hashFixed(join(folder.path, file.name), file.bytes, tensors) };
+        }),
+      );
       const record: StageRecord = {
-        version: 1,
+        version: 2,
         ...{ model, startLayer, endLayer, files },
         digest: layout.digest,
+        weights,
         role: layout.role,
         layers: layout.layers,
         embedding: layout.embedding,
@@ -276,6 +362,7 @@ export class StageFileStore implements StageFiles {
       await writeStageRecord(folder.path, record);
       folder.record = record;
       this.#suspect.delete(key);
+      this.#whole.set(key, { at: Date.now(), marks: await marksOf(folder, record) });
       await flushFolder(folder.path);
     } finally {
       await writer?.close();
@@ -283,6 +370,49 @@ export class StageFileStore implements StageFiles {
     }
     await rm(join(folder.path, JOURNAL_FILE), { force: true });
     return folder;
+  }
+
+  /** This member's own file, once it is known to be the same model: its header alone does not say so. */
+  async #donor(
+    model: string,
+    weights: string | null,
+    holders: readonly ModelHolder[],
+    signal: AbortSignal,
+  ): Promise<HeldModel | undefined> {
+    const { held } = this.#options;
+    const found = await held.find(model);
+    if (found === undefined || found.weights !== undefined || holders.length === 0) {
+      return weights === null || found?.weights === undefined || found.weights === weights ? found : undefined;
+    }
+    await held.check(model, { signal }).catch((cause: unknown) => {
+      if (!(cause instanceof StageFileDamaged)) throw cause;
+      this.#options.onProblem(new SliceError('TensorDamaged', cause.message, { cause }));
+    });
+    const read = await held.find(model);
+    return weights === null || read?.weights === weights ? read : undefined;
+  }
+
+  /** What an earlier try took from a model with other weights is fetched again. */
+  async #forgetOthers(
+    writer: StageWriter,
+    {
+      model,
+      weights,
+      holders,
+      signal,
+    }: Pick<StageFileRequest, 'model' | 'holders'> & {
+      weights: string | null;
+      signal: AbortSignal;
+    },
+  ): Promise<void> {
+    const verified = writer.layout.units.filter((unit) => writer.verifiedAs(unit) !== undefined);
+    const able = holders.filter((holder) => holder.weights === weights);
+    if (weights === null || verified.length === 0 || able.length === 0) return;
+    const names = verified.map(({ tensor }) => tensor);
+    const known = await recordedHashes(model, names, { holders: able, peers: this.#options.peers, signal });
+    for (const unit of verified) {
+      if ((known.get(unit.tensor) ?? writer.verifiedAs(unit)) !== writer.verifiedAs(unit)) writer.damaged(unit);
+    }
   }
 
   /** Turns whole files into unfinished ones that lack the tensors that are not good. */
@@ -316,7 +446,7 @@ export class StageFileStore implements StageFiles {
     const { model, startLayer, endLayer } = record;
     const known = await this.headers.find(model, holders, signal);
     const layout = stageLayout(known.source, { start: startLayer, end: endLayer });
-    const good = await goodTensors(this.#options.hasher, folder, signal);
+    const good = await goodTensors(this.#options.hasher, folder, { signal });
     const damaged = record.tensors.filter(({ file, at }) => !good.has(`${file} ${at}`)).map(({ tensor }) => tensor);
     if (!(await fixedIsGood(folder.path, layout, known))) damaged.push('header');
     const check = { model, startLayer, endLayer, damaged, repaired: false };
@@ -329,7 +459,8 @@ export class StageFileStore implements StageFiles {
     await this.#reopen(folder, record, layout, good);
     try {
       const others = holders.filter(({ member }) => member !== this.#options.self());
-      await this.#make(folder.key, { model, startLayer, endLayer, holders: others }, signal, () => {});
+      const request = { model, startLayer, endLayer, holders: others };
+      await this.#make(folder.key, request, record.weights, signal, () => {});
       return { ...check, repaired: true };
     } catch (cause) {
       signal.throwIfAborted();
@@ -365,8 +496,19 @@ export class StageFileStore implements StageFiles {
 
   async #drop(key: string): Promise<void> {
     this.#suspect.delete(key);
+    this.#whole.delete(key);
     if (await this.#folders.remove(key)) this.headers.forget(key.slice(0, key.indexOf('/')));
   }
+}
+
+/** The weights that are to be served, as far as any holder knows them. */
+function weightsOf(holders: readonly ModelHolder[]): string | null {
+  return holders.find(({ weights }) => weights !== undefined)?.weights ?? null;
+}
+
+/** How the file system sees the files of a stage. */
+async function marksOf({ path }: StageFolder, { files }: StageRecord): Promise<string> {
+  return JSON.stringify(await markFiles(files.map(({ name }) => join(path, name))));
 }
 
 /** Puts new names on the disk, where the system can. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -7,17 +8,20 @@ const index = z.int().nonnegative();
 
 /** A stage's files that are whole, and what was checked before they became so. */
 export const stageRecordSchema = z.strictObject({
-  version: z.literal(1),
+  version: z.literal(2),
   /** Content id. */
   model: sha256,
   startLayer: index,
   /** Exclusive. */
   endLayer: z.int().positive(),
   digest: sha256,
+  /** One hash for all weights of the model that its holders had; null where none of them had read them. */
+  weights: sha256.nullable(),
   role: z.enum(['whole', 'first', 'middle', 'last', 'embedder']),
   layers: z.int().positive(),
   embedding: z.strictObject({ offset: index, type: index, rows: index, columns: index, scale: z.number() }).nullable(),
-  files: z.array(z.strictObject({ name: z.string(), bytes: index, changedAt: z.number() })).min(1),
+  /** `fixedSha256`: of all that is no tensor. */
+  files: z.array(z.strictObject({ name: z.string(), bytes: index, changedAt: z.number(), fixedSha256: sha256 })).min(1),
   /** By their names in the whole model, and where in which file they lie. */
   tensors: z.array(z.strictObject({ tensor: z.string(), file: index, at: index, bytes: index, sha256 })),
 });
@@ -26,10 +30,11 @@ export type StageRecord = z.infer<typeof stageRecordSchema>;
 
 export const RECORD_FILE = 'record.json';
 
-/** Null where there is none that can be read. */
+/** Null where there is none that can be read, or it is not as it was written. */
 export async function readStageRecord(folder: string): Promise<StageRecord | null> {
   try {
-    return stageRecordSchema.parse(JSON.parse(await readFile(join(folder, RECORD_FILE), 'utf8')));
+    const [text = '', seal] = (await readFile(join(folder, RECORD_FILE), 'utf8')).split('\n');
+    return seal === sealOf(text) ? stageRecordSchema.parse(JSON.parse(text)) : null;
   } catch {
     return null;
   }
@@ -40,10 +45,16 @@ export async function writeStageRecord(folder: string, record: StageRecord): Pro
   const path = join(folder, RECORD_FILE);
   const file = await open(`${path}.partial`, 'w', 0o600);
   try {
-    await file.writeFile(JSON.stringify(record));
+    const text = JSON.stringify(record);
+    await file.writeFile(`${text}\n${sealOf(text)}\n`);
     await file.sync();
   } finally {
     await file.close();
   }
   await rename(`${path}.partial`, path);
+}
+
+/** A record decides what of a file is used and how, so a byte of it that flips must not go unnoticed. */
+function sealOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }

@@ -88,13 +88,14 @@ export class StageWriter {
     this.#journal.damaged(unit.index);
   }
 
-  /** Writes all that is no tensor, where that is not done yet; `read` gives bytes of the model's headers. */
+  /** Writes all that is no tensor, where it does not lie there yet; `read` gives bytes of the model's headers. */
   async writeFixed(read: (file: number, offset: number, target: Uint8Array) => Promise<void>): Promise<void> {
-    if (this.#journal.state.hasFixed) return;
+    const isThere = this.#journal.state.hasFixed;
     for (const [index, { fixed }] of this.layout.files.entries()) {
       for (const { offset, data } of fixed) {
         const bytes = data.from === 'bytes' ? data.bytes : Buffer.allocUnsafe(data.byteLength);
         if (data.from === 'source') await read(data.file, data.offset, bytes);
+        if (isThere && (await this.#liesAt(index, offset, bytes))) continue;
         await writeAll(this.#files[index], bytes, offset).catch((cause: unknown) => {
           throw writeError(cause);
         });
@@ -145,16 +146,16 @@ export class StageWriter {
     }
   }
 
-  async #liesThere(unit: StageUnit, offset: number, bytes: Uint8Array): Promise<boolean> {
+  async #liesAt(file: number, offset: number, bytes: Uint8Array): Promise<boolean> {
     const found = Buffer.alloc(bytes.byteLength);
-    await this.#files[unit.file]?.read(found, 0, found.byteLength, unit.at + offset);
+    await this.#files[file]?.read(found, 0, found.byteLength, offset);
     return found.equals(bytes);
   }
 
   async #write(unit: StageUnit, offset: number, bytes: Uint8Array): Promise<void> {
     try {
       // What a killed process wrote and could not note lies there already.
-      const liesThere = this.#compareBytes > 0 && (await this.#liesThere(unit, offset, bytes));
+      const liesThere = this.#compareBytes > 0 && (await this.#liesAt(unit.file, unit.at + offset, bytes));
       this.#compareBytes -= bytes.byteLength;
       if (!liesThere) await writeAll(this.#files[unit.file], bytes, unit.at + offset);
       this.#journal.wrote(unit.index, { from: offset, to: offset + bytes.byteLength });

@@ -63,10 +63,10 @@ export interface StageLoading {
   /** Index of the stage. */
   stage: number;
   member: string;
-  phase: 'fetching' | 'cutting' | 'loading' | 'loaded';
+  phase: 'fetching' | 'cutting' | 'loading' | 'checking' | 'loaded';
   /** 0 to 1. */
   fraction: number;
-  /** Of the tensors, while they are cut or fetched. */
+  /** Of the tensors, while they are cut, fetched, or read once more to see whether they are what they should be. */
   bytes?: { done: number; total: number };
 }
 
@@ -256,7 +256,7 @@ function runStage(
 }
 
 function loadingOf({ phase, fraction, doneBytes, totalBytes }: StageProgress): Omit<StageLoading, 'stage' | 'member'> {
-  if (phase !== 'cutting' && phase !== 'fetching') return { phase: 'loading', fraction };
+  if (phase !== 'cutting' && phase !== 'fetching' && phase !== 'checking') return { phase: 'loading', fraction };
   return { phase, fraction, bytes: { done: doneBytes, total: totalBytes } };
 }
 

@@ -6,6 +6,8 @@ export interface ModelHolder {
   member: string;
   /** `host:port` of its control plane, the best first. */
   addresses: string[];
+  /** One hash for all weights of its file; left out as long as it has not read them. */
+  weights?: string | undefined;
 }
 
 /** A model by its header, wherever its file lies. Plain data; nothing stays open. */
@@ -27,6 +29,8 @@ export interface ModelFiles {
    * name as `roomful models` lists it. Null where there is none; throws one plain line where several are called so.
    */
   find(called: string): Promise<string | null>;
+  /** The same, but only of a model whose files are as they were, and one hash for all of its weights where that is known. */
+  holds(called: string): Promise<{ model: string; weights?: string | undefined } | null>;
   /** Takes a file (any shard) of this member's disk into its library, where it is not there yet; answers the content id. */
   importFile(path: string, signal?: AbortSignal): Promise<string>;
   /**

@@ -23,6 +23,17 @@ export interface StageFileLease {
   };
   /** It may be removed from now on; once is enough. */
   release(): Promise<void>;
+  /**
+   * Reads all of it, unless that was done lately, and holds it against what it should be; to be done while it loads, and nothing
+   * may be computed with it before. Rejects with StageFileDamaged that names what is wrong; `provide` then gives a good one,
+   * if there is one.
+   */
+  check(options: { signal: AbortSignal; onProgress?: (done: number, total: number) => void }): Promise<void>;
+}
+
+/** A file on this disk is not what it was. One plain line. */
+export class StageFileDamaged extends Error {
+  override readonly name = 'StageFileDamaged';
 }
 
 /** Bytes of tensors: `cutting` while they come from this disk, `fetching` while they come from others. */

@@ -9,7 +9,7 @@ import type { LinkStageOrder, RunStageOrder } from '../../wire/orders.ts';
 import type { TlsMaterial } from '../../wire/tlsMaterial.ts';
 import { CallRefused } from '../../wire/wireError.ts';
 import { MOST_DRAFTS } from '../speculation/mostDrafts.ts';
-import type { StageFileLease, StageFileProgress, StageFiles } from './stageFiles.ts';
+import { StageFileDamaged, type StageFileLease, type StageFileProgress, type StageFiles } from './stageFiles.ts';
 
 export interface StageServiceOptions {
   launcher: HostLauncher;
@@ -26,6 +26,8 @@ export interface StageServiceOptions {
   freeBytes(): Promise<number | null>;
   /** Lets an order of this epoch in, or throws CallRefused('StaleEpoch'). */
   admitEpoch(epoch: Epoch): Promise<void>;
+  /** Hears of what is wrong and is put right. */
+  onProblem?: (problem: Error) => void;
   /** Hears of members that have sent a frame; at most five times a second for each stage. */
   onAlive?: (member: string) => void;
 }
@@ -117,7 +119,21 @@ export class StageService {
     await Promise.all(this.#ending);
   }
 
+  /** A file that turns out to be damaged is got again, once. */
   async #run(order: RunStageOrder, emit: (event: StageEvent) => void, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#runOnce(order, emit, signal);
+    } catch (damage) {
+      if (!(damage instanceof StageFileDamaged) || signal.aborted) throw damage;
+      this.#options.onProblem?.(damage);
+      await this.#runOnce(order, emit, signal).catch((cause: unknown) => {
+        const why = cause instanceof Error ? cause.message : String(cause);
+        throw new StageFileDamaged(`${damage.message} It could not be fetched again: ${why}`, { cause });
+      });
+    }
+  }
+
+  async #runOnce(order: RunStageOrder, emit: (event: StageEvent) => void, signal: AbortSignal): Promise<void> {
     const { pipeline, epoch, position } = order;
     await this.#options.admitEpoch(epoch);
     const key = stageKey(pipeline, position);
@@ -126,6 +142,9 @@ export class StageService {
     }
     let client: StageClient | null = null;
     let lease: StageFileLease | null = null;
+    const checking = new AbortController();
+    const stopChecking = (): void => checking.abort(signal.reason);
+    signal.addEventListener('abort', stopChecking, { once: true });
     try {
       lease = await this.#options.files.provide(order, {
         signal,
@@ -133,6 +152,10 @@ export class StageService {
       });
       await this.#refuseTooLarge(order, emit);
       const gone = new Deferred();
+      let isLoading = true;
+      const report = throttled((done: number, total: number) => {
+        if (!isLoading) emit(fileProgress({ phase: 'checking', doneBytes: done, totalBytes: total }));
+      });
       client = await StageClient.start(this.#options.launcher, {
         onProgress: throttled((fraction) => emit(progress('loading', fraction))),
         onFrames: () => this.#noteFrames(key),
@@ -143,11 +166,18 @@ export class StageService {
       const onAbort = (): void => gone.resolve();
       signal.addEventListener('abort', onAbort, { once: true });
       if (signal.aborted) return;
-      const loading = this.#load(client, order, lease.file);
-      loading.catch(() => {});
-      const loaded = await Promise.race([loading, gone.promise]).catch((cause: unknown) => {
-        throw this.#outOfMemory(order, cause, emit);
+      const loading = this.#load(client, order, lease.file).finally(() => {
+        isLoading = false;
       });
+      loading.catch(() => {});
+      // A damaged file may well be what keeps it from loading.
+      const checked = lease.check({ signal: checking.signal, onProgress: report });
+      const loaded = await Promise.race([Promise.all([loading, checked]), gone.promise]).catch(
+        async (cause: unknown) => {
+          if (!isOutOfMemory(cause)) await Promise.race([checked, gone.promise]);
+          throw this.#outOfMemory(order, cause, emit);
+        },
+      );
       if (loaded === undefined) return;
       const stage = client;
       this.#running.set(key, {
@@ -157,14 +187,16 @@ export class StageService {
         link: (predecessor) => stage.link(predecessor),
         lose: (cause) => gone.reject(cause),
       });
-      const { weightBytes, kvBytes, computeBytes } = loaded.memory;
-      const report = { address: loaded.address, weightBytes, kvBytes, computeBytes };
-      emit({ ...NO_EVENT, loaded: report });
+      const [{ address, memory }] = loaded;
+      const { weightBytes, kvBytes, computeBytes } = memory;
+      emit({ ...NO_EVENT, loaded: { address, weightBytes, kvBytes, computeBytes } });
       await gone.promise;
     } catch (cause) {
       if (!signal.aborted) throw cause;
     } finally {
       if (this.#running.get(key)?.epoch === epoch) this.#running.delete(key);
+      signal.removeEventListener('abort', stopChecking);
+      checking.abort(new Error('The stage has ended.'));
       await client?.close();
       await lease?.release();
     }
@@ -191,7 +223,7 @@ export class StageService {
 
   /** What to throw for a load that failed; where it was for want of memory, the stage was too large after all. */
   #outOfMemory({ plannedBytes }: RunStageOrder, cause: unknown, emit: (event: StageEvent) => void): unknown {
-    if (!(cause instanceof Error) || plannedBytes === 0 || !/memory|alloc/i.test(cause.message)) return cause;
+    if (!isOutOfMemory(cause) || plannedBytes === 0) return cause;
     const freeBytes = Math.floor(plannedBytes * LESS_AFTER_FAILURE);
     emit({ ...NO_EVENT, short: { freeBytes, neededBytes: plannedBytes } });
     return new CallRefused('Failed', cause.message, { kind: 'DoesNotFit', cause });
@@ -208,6 +240,10 @@ export class StageService {
   }
 }
 
+function isOutOfMemory(cause: unknown): cause is Error {
+  return cause instanceof Error && !(cause instanceof StageFileDamaged) && /memory|alloc/i.test(cause.message);
+}
+
 const NO_EVENT: StageEvent = { progress: undefined, loaded: undefined, short: undefined };
 
 function stageKey(pipeline: string, position: number): string {
@@ -218,18 +254,22 @@ function progress(phase: string, fraction: number, doneBytes = 0, totalBytes = 0
   return { ...NO_EVENT, progress: { phase, fraction, doneBytes, totalBytes } };
 }
 
-function fileProgress({ phase, doneBytes, totalBytes }: StageFileProgress): StageEvent {
+function fileProgress({
+  phase,
+  doneBytes,
+  totalBytes,
+}: Omit<StageFileProgress, 'phase'> & { phase: StageFileProgress['phase'] | 'checking' }): StageEvent {
   return progress(phase, totalBytes === 0 ? 1 : doneBytes / totalBytes, doneBytes, totalBytes);
 }
 
 /** Lets a value through at most once per interval. */
-function throttled<Value>(report: (value: Value) => void): (value: Value) => void {
+function throttled<Values extends unknown[]>(report: (...values: Values) => void): (...values: Values) => void {
   let last = Number.NEGATIVE_INFINITY;
-  return (value) => {
+  return (...values) => {
     const now = performance.now();
     if (now - last < PROGRESS_INTERVAL_MS) return;
     last = now;
-    report(value);
+    report(...values);
   };
 }
 

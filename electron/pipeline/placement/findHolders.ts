@@ -15,6 +15,17 @@ export async function findHolders(
   return asked.flatMap(({ member, client }, index) => {
     const answer = answers[index];
     if (answer?.status !== 'fulfilled' || answer.value === null) return [];
-    return [{ model: answer.value, holder: { member: member.id, addresses: [client.address] } }];
+    const { model, weights } = answer.value;
+    return [{ model, holder: { member: member.id, addresses: [client.address], weights } }];
   });
+}
+
+/**
+ * Those of the holders that have the same weights, and those that differ. The first that has read its file decides, since one
+ * content id covers but a sample; who has not read its own yet is held against the others tensor by tensor.
+ */
+export function agreeing(holders: readonly ModelHolder[]): { same: ModelHolder[]; others: ModelHolder[] } {
+  const wanted = holders.find(({ weights }) => weights !== undefined)?.weights;
+  const agrees = ({ weights }: ModelHolder): boolean => weights === undefined || weights === wanted;
+  return { same: holders.filter(agrees), others: holders.filter((holder) => !agrees(holder)) };
 }

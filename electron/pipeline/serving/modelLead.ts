@@ -11,7 +11,7 @@ import { StageTooLarge } from '../forming/stageTooLarge.ts';
 import { isLive, type PipelineReport, type PipelineState, type PlannedPlace } from '../numbers/pipelineReport.ts';
 import { PipelineError } from '../pipelineError.ts';
 import { type FoundCandidate, findCandidates } from '../placement/findCandidates.ts';
-import { findHolders } from '../placement/findHolders.ts';
+import { agreeing, findHolders } from '../placement/findHolders.ts';
 import type { MemoryTruthFile } from '../placement/memoryTruthFile.ts';
 import { driverOf, placeDrafted } from '../placement/placeDrafted.ts';
 import { placePipelines } from '../placement/placePipelines.ts';
@@ -178,7 +178,8 @@ export class ModelLead {
     const { files, room, host, others, build, wireVersion } = this.#options;
     const epoch = await this.#options.epoch();
     onTold({ type: 'state', pipeline: coming.report.id, state: 'planning' });
-    const { model, holders } = await this.#locate(order);
+    const { model, holders: located } = await this.#locate(order);
+    const { same: holders, others: differing } = await this.#everyHolder(model, located);
     const opened = await files.open(model, holders, signal);
     const sizes = servingSizes(opened.shape, order);
     refuseEmbedding(opened, order, sizes);
@@ -193,6 +194,7 @@ export class ModelLead {
     if (draft !== null) refuseDraft(opened, draft);
     const asked = { tls: this.#options.tls(), wireVersion, build, signal };
     const { candidates, ordered, notes } = await findCandidates(room, order, asked);
+    for (const { member } of differing) notes.push(this.#differs(member, model));
     const plan: Plan = {
       order,
       model,
@@ -387,6 +389,23 @@ export class ModelLead {
   async #openDraft(called: string, signal: AbortSignal): Promise<OpenedModel> {
     const { model, holders } = await this.#locate({ model: called, holders: [] });
     return this.#options.files.open(model, holders, signal);
+  }
+
+  /** Whoever has the model, so that what one has damaged comes from another, and with which weights. */
+  async #everyHolder(model: string, located: readonly ModelHolder[]): Promise<ReturnType<typeof agreeing>> {
+    const { files, member } = this.#options;
+    const own = await files.holds(model);
+    const found = (await findHolders(model, this.#options)).filter((each) => each.model === model);
+    const told = new Map(found.map(({ holder }) => [holder.member, holder.weights]));
+    if (own !== null) told.set(member(), own.weights);
+    const known = located.map((holder) => ({ ...holder, weights: told.get(holder.member) ?? holder.weights }));
+    const more = found.flatMap(({ holder }) => (located.some((each) => each.member === holder.member) ? [] : [holder]));
+    return agreeing([...known, ...more]);
+  }
+
+  #differs(member: string, model: string): string {
+    const name = this.#options.room.members().find(({ id }) => id === member)?.name ?? member.slice(0, 8);
+    return `The file of ${name} looks like this model (${model.slice(0, 8)}) but has other weights, so it is left out: verify it there.`;
   }
 
   /** Looks on this member's disk, and then asks everyone. */

@@ -254,7 +254,7 @@ export class ModelServing implements ServedModels {
         if (text) return createReadStream(text.path, { signal });
         throw new CallRefused('WrongPipeline', `Pipeline ${id} does not run here.`);
       },
-      findModel: (model) => this.#options.files.find(model),
+      findModel: (model) => this.#options.files.holds(model),
       exchangeServes: async (theirs) => {
         const { kept, coordinator } = this.#options;
         await kept.learn(theirs, coordinator.member);
@@ -347,7 +347,7 @@ export class ModelServing implements ServedModels {
     const own = modelPath === undefined ? await files.find(model ?? '') : await files.importFile(modelPath, signal);
     const called = own ?? model;
     if (called === undefined) throw new PipelineError('FormFailed', 'Say which model is to be served.');
-    const holders = own === null ? [] : (await files.open(own, [], signal)).holders;
+    const holders = own === null ? [] : await this.#ownHolders(own, signal);
     return {
       model: called,
       holders,
@@ -368,6 +368,18 @@ export class ModelServing implements ServedModels {
       chunk: sizes.chunk,
       aliases: aliases ?? [],
     };
+  }
+
+  /** Of a model of this member's library, whose file may not be as it was; then others may have it. */
+  async #ownHolders(id: string, signal: AbortSignal): Promise<readonly ModelHolder[]> {
+    try {
+      return (await this.#options.files.open(id, [], signal)).holders;
+    } catch (cause) {
+      signal.throwIfAborted();
+      const others = await this.holdersOf(id);
+      if (others.length === 0) throw cause;
+      return others;
+    }
   }
 
   async #forward(leader: string, order: LeadOrder, onTold: (told: Told) => void, signal: AbortSignal): Promise<Ready> {

@@ -71,7 +71,7 @@ export const serveEventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('progress'),
     member: z.string(),
-    phase: z.enum(['fetching', 'cutting', 'loading', 'loaded']),
+    phase: z.enum(['fetching', 'cutting', 'loading', 'checking', 'loaded']),
     fraction: z.number(),
     /** Of the tensors, while they are cut from this member's disk or fetched from others. */
     bytes: z.object({ done: z.number(), total: z.number() }).optional(),

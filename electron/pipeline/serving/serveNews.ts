@@ -83,7 +83,7 @@ export async function untilReady(
   throw new PipelineError('FormFailed', 'The member that was to serve the model has stopped doing so.');
 }
 
-const phases = ['fetching', 'cutting', 'loading', 'loaded'] as const;
+const phases = ['fetching', 'cutting', 'loading', 'checking', 'loaded'] as const;
 
 function placeOf({ member, name, address, startLayer, endLayer, bytes, kvBytes }: PlannedStage): PlannedPlace {
   return { member, name, address, startLayer, endLayer, bytes, kvBytes };

@@ -1,6 +1,11 @@
 import type { EngineKeeper } from '../../stage/engineKeeper.ts';
 import type { ModelFiles, ModelHolder } from '../forming/modelFiles.ts';
-import type { StageFiles } from '../forming/stageFiles.ts';
+import {
+  StageFileDamaged,
+  type StageFileLease,
+  type StageFileRequest,
+  type StageFiles,
+} from '../forming/stageFiles.ts';
 import type { ModelText, VocabularyShelf } from '../forming/vocabularyShelf.ts';
 import { cannotDraft } from './cannotDraft.ts';
 import { ModelDrafter } from './modelDrafter.ts';
@@ -40,7 +45,7 @@ export async function openDrafter(
   if (!same) throw cannotDraft(opened);
   const layers = opened.shape.layers.length;
   const request = { model: draft.model, startLayer: 0, endLayer: layers, holders: opened.holders };
-  const lease = await draftHost.stageFiles.provide(request, { signal });
+  const lease = await soundFile(draftHost, request, signal);
   try {
     const { engine, threads, gpuLayers, onProblem } = draftHost;
     const { path } = lease.file;
@@ -62,6 +67,27 @@ export async function openDrafter(
     await lease.release();
     throw cause;
   }
+}
+
+/** The file, read whole before it is loaded (drafts are small); one that is damaged is got again, once. */
+async function soundFile(
+  { stageFiles, onProblem }: DraftHost,
+  request: StageFileRequest,
+  signal: AbortSignal,
+): Promise<StageFileLease> {
+  const provided = async (): Promise<StageFileLease> => {
+    const lease = await stageFiles.provide(request, { signal });
+    await lease.check({ signal }).catch(async (cause: unknown) => {
+      await lease.release();
+      throw cause;
+    });
+    return lease;
+  };
+  return provided().catch((cause: unknown) => {
+    if (!(cause instanceof StageFileDamaged)) throw cause;
+    onProblem(cause);
+    return provided();
+  });
 }
 
 /** Whether every token is spelt the same. */
