@@ -78,11 +78,10 @@ async function notes(home: string): Promise<string[]> {
 }
 
 async function readNote(path: string): Promise<Note | null> {
-  const text = await readFile(path, 'utf8');
   try {
-    return noteSchema.parse(JSON.parse(text));
+    return noteSchema.parse(JSON.parse(await readFile(path, 'utf8')));
   } catch {
-    // Half a note, from a run that died while it wrote: nothing can be known of its process.
+    // Gone with its host just now, or half a note of a run that died while it wrote: nothing can be known of its process.
     return null;
   }
 }

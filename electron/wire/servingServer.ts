@@ -96,7 +96,6 @@ export class ServingServer {
       })),
       findModel: unaryHandler(async ({ model }) => (await this.#ready.findModel(model)) ?? { model: '' }),
       exchangeServes: unaryHandler((theirs) => this.#ready.exchangeServes(theirs)),
-      findModel: unaryHandler(async ({ model }) => ({ model: (await this.#ready.findModel(model)) ?? '' })),
     };
     this.service = { definition: ServingService, handlers: { ...calls } };
   }
