@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { Template } from '@huggingface/jinja';
+import { pythonTemplate } from './pythonTemplate.ts';
 import type { RenderAnswer, TemplateOrder } from './templateOrders.ts';
 
 /**
@@ -15,7 +15,7 @@ interface ParentPort {
   postMessage(message: RenderAnswer): void;
 }
 
-let template: Template | { broken: string } = { broken: 'there is none' };
+let template: ReturnType<typeof pythonTemplate> | { broken: string } = { broken: 'there is none' };
 
 new Worker(fileURLToPath(new URL('./templateWatch.js', import.meta.url)), { execArgv: [] })
   // Unwatched it may not go on, which its parent sees.
@@ -36,7 +36,7 @@ function take(order: TemplateOrder, answer: (answer: RenderAnswer) => void): voi
 
 function read(source: string): typeof template {
   try {
-    return new Template(source);
+    return pythonTemplate(source);
   } catch (cause) {
     return { broken: reasonOf(cause) };
   }

@@ -59,6 +59,37 @@ const llama3 = `{{- bos_token }}{%- if messages[0]['role'] == 'system' %}{%- set
 {%- if message.content is mapping or message.content is iterable %}{{- message.content | tojson }}{%- else %}{{- message.content }}{%- endif %}{{- "<|eot_id|>" }}{%- endif %}{%- endfor %}
 {%- if add_generation_prompt %}{{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{%- endif %}`;
 
+/** Hermes has this one beside its own, for tools. */
+const hermesTools = `{%- macro python_type(spec) %}{%- set known = {"string": "str", "integer": "int"} %}
+{%- if known[spec.type] is defined %}{{- known[spec.type] }}{%- elif spec.type == "array" %}{{- "list[" + python_type(spec|items) + "]" }}
+{%- elif spec.type is iterable %}{{- "Union[" }}{%- for t in spec.type %}{{- python_type({"type": t}) }}{%- if not loop.last %}{{- "," }}{%- endif %}{%- endfor %}{{- "]" }}
+{%- else %}{{- "Any" }}{%- endif %}{%- endmacro %}
+{{- bos_token }}{{- "<|im_start|>system\n<tools> " }}
+{%- for tool in tools %}{%- if tool.function is defined %}{%- set tool = tool.function %}{%- endif %}{{- tool.name + "(" }}
+{%- for name, spec in tool.parameters.properties|items %}{{- name + ": " + python_type(spec) + " " + spec.description|trim }}{%- if not loop.last %}{{- ", " }}{%- endif %}{%- endfor %}
+{{- ") " }}{%- if tool.parameters.properties | length == 0 %}{{- "{}" }}{%- else %}{{- tool.parameters|tojson }}{%- endif %}{%- endfor %}{{- " </tools><tool_call>" }}
+{%- for message in messages %}{%- if message.role == "tool" %}{%- if loop.previtem and loop.previtem.role != "tool" %}{{- "<|im_start|>tool\n" }}{%- endif %}
+{{- "<tool_response>" + message.content }}{%- if not loop.last and loop.nextitem.role != "tool" %}{{- "<|im_end|>" }}{%- elif loop.last %}{{- "<|im_end|>" }}{%- endif %}
+{%- elif message.tool_calls is defined %}{%- for call in message.tool_calls %}{{- call.function.arguments|tojson }}{%- endfor %}{%- else %}{{- message.role + "|" + message.content }}{%- endif %}{%- endfor %}`;
+
+const firefunction = `{%- set suffix -%}{%- filter trim -%} Write functools[{"name": [function name]}, ...] {%- endfilter -%}{%- endset -%}
+{%- set suffix = suffix + "\n" + functions + "\nToday is " + datetime + "." -%}{%- set ns = namespace(content='') -%}
+{%- for message in messages -%}{%- set text = message['content'] | default('', true) | trim -%}
+{%- if loop.index0 == 0 -%}{{- bos_token + 'system|' + (text if message['role'] == 'system' else '') + suffix -}}{%- endif -%}
+{%- if loop.index0 > 0 or message['role'] != 'system' -%}{%- set ns.content = message['role'] + '|' + text -%}
+{%- if 'tool_calls' in message and message['tool_calls'] -%}{%- set tool = namespace(calls=[]) -%}
+{%- for call in message['tool_calls'] -%}{%- set tool.calls = tool.calls + ['{"name": "' + call['function']['name'] + '", "arguments": ' + call['function']['arguments'] + '}'] -%}{%- endfor -%}
+{%- set ns.content = ns.content + ' functools[' + tool.calls | join(', ') + ']' -%}{%- endif -%}{{- ns.content + '<|eot_id|>' -}}{%- endif -%}{%- endfor -%}{{- 'assistant|' -}}`;
+
+const hy3 = `{%- set HYTK = ':opensource' %}{%- set user_token = '<User{}>'.format(HYTK) %}{%- set assistant_token = '<Assistant{}>'.format(HYTK) %}
+{%- set think = '<think{}>'.format(HYTK) %}{%- set thought = '</think{}>'.format(HYTK) %}
+{%- if not reasoning_effort is defined %}{%- set reasoning_effort = 'no_think' %}{%- elif reasoning_effort not in ['high', 'low', 'no_think'] %}
+{{- raise_exception('reasoning_effort error : ' + reasoning_effort) }}{%- endif %}
+{%- macro visible(content) -%}{%- if content is string -%}{{- content }}{%- elif content is iterable and content is not mapping -%}{%- for item in content -%}{{- item.text }}{%- endfor -%}{%- else -%}{{- content }}{%- endif -%}{%- endmacro -%}
+{%- for message in messages %}{%- if message['role'] == 'assistant' %}{{- assistant_token + think + thought + visible(message['content']) }}
+{%- elif message['role'] == 'user' %}{{- user_token + visible(message['content']) }}{%- else %}{{- visible(message['content']) }}{%- endif %}{%- endfor %}
+{{- assistant_token + think }}{%- if reasoning_effort == 'no_think' %}{{- thought }}{%- endif %}`;
+
 /** Of those that are made for tools alone. */
 const onlyTools =
   "{% for tool in tools %}{{ tool | tojson }}{% endfor %}<tool_call>{% for m in messages %}{{ m.role + ': ' + m.content + '\\n' }}{% endfor %}";
@@ -81,7 +112,12 @@ const turn: ChatMessage[] = [
   result('call_abcdef', 'Rain'),
 ];
 
-async function prompt(chatTemplate: string, messages: readonly ChatMessage[], chat: Partial<Chat> = {}) {
+async function prompt(
+  chatTemplate: string,
+  messages: readonly ChatMessage[],
+  chat: Partial<Chat> & Pick<ServedModel, 'toolTemplate'> = {},
+) {
+  const { toolTemplate = null } = chat;
   const model: ServedModel = {
     ...{
       id: 'demo',
@@ -92,6 +128,7 @@ async function prompt(chatTemplate: string, messages: readonly ChatMessage[], ch
       architecture: 'llama',
       chatTemplate,
       embedsOnly: false,
+      toolTemplate,
     },
     ...{ bosText: '<s>', eosText: '</s>', endTokens: new Set(), tokenize: async () => [], controlTokens: new Map() },
     pieces: { bytes: new Uint8Array(), offsets: new Uint32Array(1) },
@@ -149,6 +186,54 @@ describe('the template of', () => {
     expect((await prompt(llama3, [brief, user])).text).not.toContain('ipython');
     const must = await prompt(llama3, [user], { tools, mustCall: true });
     expect(must.text.endsWith('<|end_header_id|>\n\n{"name": "')).toBe(true);
+  });
+
+  it('Hermes is its other one where there are tools, with odd schemas too', async () => {
+    const properties = {
+      city: { type: 'string', description: 'A city.' },
+      tags: { type: 'array' },
+      any: {},
+      either: { type: ['string', 'integer'] },
+    };
+    const odd: ChatTool[] = [{ name: 'weather', parameters: { type: 'object', properties }, strict: false }];
+    const { text, shape } = await prompt(qwen, turn, { tools: odd, toolTemplate: hermesTools });
+    expect(shape.calls?.format.name).toBe('hermes');
+    // As Jinja itself has it: of the items of a list it is told nothing.
+    expect(text).toMatch(
+      /^<s><\|im_start\|>system\n<tools> weather\(city: str A city\., tags: list\[Union\[\]\] , any: Union\[\] , either: Union\[str,int\] \) \{"type"/,
+    );
+    expect(text.endsWith('Weather?{"city": "Oslo"}<|im_start|>tool\n<tool_response>Rain<|im_end|>')).toBe(true);
+    expect((await prompt(qwen, [user], { tools, toolTemplate: hermesTools })).text).toContain('clock() {}');
+    expect((await prompt(qwen, [user], { toolTemplate: hermesTools })).text).toMatch(/^<\|im_start\|>user/);
+  });
+
+  it('Firefunction gets functions as text, the time, and calls in its list', async () => {
+    const { text, shape } = await prompt(firefunction, turn, { tools });
+    expect(shape.calls?.format.name).toBe('functools');
+    expect(text).toContain('Write functools[{"name": [function name]}, ...]\n[\n  {\n    "type": "function",');
+    expect(text).toMatch(/\]\nToday is \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT\.user\|Weather\?/);
+    expect(text).toContain(
+      'assistant| functools[{"name": "weather", "arguments": {"city":"Oslo"}}]<|eot_id|>tool|Rain',
+    );
+    expect((await prompt(firefunction, [user])).text).toMatch(/\.\.\.\]\n\nToday is /);
+    const must = await prompt(firefunction, [user], { tools, mustCall: true });
+    expect(must.text.endsWith('assistant| functools[{"name": "')).toBe(true);
+  });
+
+  it('Hy3 thinks as much as it is asked to, between marks of its own', async () => {
+    const turns: ChatMessage[] = [brief, user, { role: 'assistant', content: 'Rain.' }, user];
+    const { text, shape } = await prompt(hy3, turns);
+    expect(text).toBe(
+      'Be brief.<User:opensource>Weather?<Assistant:opensource><think:opensource></think:opensource>Rain.' +
+        '<User:opensource>Weather?<Assistant:opensource><think:opensource></think:opensource>',
+    );
+    expect(shape.thinking).toMatchObject({ begun: false });
+    const high = await prompt(hy3, [user], { effort: 'high' });
+    expect(high.text.endsWith('<Assistant:opensource><think:opensource>')).toBe(true);
+    expect(high.shape.thinking).toMatchObject({ begun: true, close: '</think:opensource>' });
+    expect((await prompt(hy3, [user], { effort: 'any' })).text).toBe(high.text);
+    expect((await prompt(hy3, [user], { effort: 'none' })).text.endsWith('</think:opensource>')).toBe(true);
+    await expect(prompt(hy3, [user], { effort: 'medium' })).rejects.toThrow(/reasoning_effort error : medium.*generic/);
   });
 
   it('a model made for tools does without them', async () => {

@@ -63,7 +63,7 @@ const OWN_VARIABLES = new Set([
  * `chat_template_refused` with the template's own reason for these messages; 400 for a field that the template has no place for.
  */
 export async function renderChat(model: ServedModel, chat: Chat, templates: TemplateRenderer): Promise<RenderedChat> {
-  const { source, stop } = chosenTemplate(model, chat.template);
+  const { source, stop } = chosenTemplate(model, chat);
   const traits = templateTraits(source);
   const kwargs = templateVariables(chat, traits, model);
   const format = traits.calls ?? hermesCalls;
@@ -72,8 +72,12 @@ export async function renderChat(model: ServedModel, chat: Chat, templates: Temp
     chat.tools.length > 0 && traits.calls === null ? withToolInstruction(chat.messages, chat.tools) : chat.messages;
   const messages = traits.callHistory ? told : withCallsAsText(told);
   const tools = traits.calls === null || chat.tools.length === 0 ? null : plain.cover(chat.tools.map(templateTool));
+  // Firefunction's, in the words of its authors and of llama.cpp.
+  const functions = tools === null ? '' : JSON.stringify(tools, null, 2);
   const render = async (attempt: readonly ChatMessage[]): Promise<string> => {
     const values = {
+      ...(traits.mentions('functions') ? { functions } : {}),
+      ...(traits.mentions('datetime') ? { datetime: new Date().toUTCString() } : {}),
       ...plain.cover(kwargs),
       messages: plain.cover(attempt.map((message) => templateMessage(message, traits, source))),
       add_generation_prompt: true,
@@ -148,10 +152,13 @@ function asGatewayError(cause: TemplateFailure, { id }: ServedModel): GatewayErr
   return new GatewayError(message, { status: 400, param: 'messages', code: 'chat_template_refused', cause });
 }
 
-function chosenTemplate(model: ServedModel, choice: TemplateChoice): { source: string; stop: readonly string[] } {
+function chosenTemplate(
+  model: ServedModel,
+  { template: choice, tools }: Pick<Chat, 'template' | 'tools'>,
+): { source: string; stop: readonly string[] } {
   if (choice === 'generic') return genericTemplates[genericFormat(model)];
   if (choice !== 'model') return genericTemplates[choice];
-  const own = ownTemplate(model);
+  const own = tools.length > 0 ? (model.toolTemplate ?? ownTemplate(model)) : ownTemplate(model);
   if (own !== null) return { source: own, stop: [] };
   const known = knownFormat(model);
   if (known !== null) return genericTemplates[known];
@@ -183,6 +190,8 @@ function templateVariables(
     }
   }
   if (effort === null) return kwargs;
+  if (mentions('no_think') && mentions('reasoning_effort') && (effort === 'none' || effort === 'any'))
+    return { reasoning_effort: effort === 'none' ? 'no_think' : 'high', ...kwargs };
   if (effort !== 'none' && effort !== 'any' && mentions('reasoning_effort'))
     return { reasoning_effort: effort, ...kwargs };
   if (mentions('enable_thinking')) return { enable_thinking: effort !== 'none', ...kwargs };
@@ -233,7 +242,10 @@ function templateMessage(message: ChatMessage, traits: TemplateTraits, source: s
           tool_calls: message.toolCalls.map((call) => ({
             id: idOf(call.id),
             type: 'function',
-            function: { name: call.name, arguments: objectOrText(call.arguments) },
+            function: {
+              name: call.name,
+              arguments: traits.textArguments ? call.arguments : objectOrText(call.arguments),
+            },
           })),
         }),
   };

@@ -13,6 +13,7 @@ const thinkingMarks: readonly ThinkingMarks[] = [
   { open: '[THINK]', close: '[/THINK]' },
   { open: '<seed:think>', close: '</seed:think>' },
   { open: '◁think▷', close: '◁/think▷' },
+  { open: '<think:opensource>', close: '</think:opensource>' },
   {
     open: '<|channel|>analysis<|message|>',
     close: '<|end|><|start|>assistant<|channel|>final<|message|>',
@@ -27,6 +28,8 @@ export interface TemplateTraits {
   calls: CallFormat | null;
   /** Earlier calls and their results have a place in it. */
   callHistory: boolean;
+  /** It joins the arguments of earlier calls to text, so they must be text. */
+  textArguments: boolean;
   thinking: ThinkingMarks | null;
   /** Variables by name: whether the source speaks of one. */
   mentions: (name: string) => boolean;
@@ -34,17 +37,20 @@ export interface TemplateTraits {
 
 export function templateTraits(source: string): TemplateTraits {
   const mentions = (name: string): boolean => new RegExp(`(?<![\\w.])${name}(?!\\w)`).test(source);
-  const calls = mentions('tools') ? (callFormats.find((format) => format.isOf(source)) ?? null) : null;
+  const calls =
+    mentions('tools') || mentions('functions') ? (callFormats.find((format) => format.isOf(source)) ?? null) : null;
   return {
     developer: source.includes('developer'),
     calls,
     callHistory: calls !== null && source.includes('tool_calls'),
+    textArguments: /\+[^+|{}%]*\barguments\b['"]?\]?\s*(\+|-?[%}]\})/.test(source),
     thinking: thinkingMarks.find(({ open }) => inSource(source, open)) ?? null,
     mentions,
   };
 }
 
-/** Templates may write a mark in parts: harmony's name of the channel is joined to it. */
+/** Templates may write a mark in parts: harmony's name of the channel is joined to it, and Hy3 formats its own. */
 function inSource(source: string, mark: string): boolean {
+  if (mark === '<think:opensource>') return source.includes("':opensource'") && source.includes('<think{}>');
   return source.includes(mark) || (mark.startsWith('<|channel|>') && source.includes('<|channel|>analysis'));
 }

@@ -69,4 +69,17 @@ const llama3: CallFormat = {
   isOf: (source) => source.includes('"parameters": ') && source.includes('<|start_header_id|>'),
 };
 
-export const callFormats: readonly CallFormat[] = [mistralNames, mistralList, hermesCalls, llama3];
+/** Of Firefunction. */
+const functools: CallFormat = {
+  name: 'functools',
+  begins: [' functools[', 'functools['],
+  atStart: false,
+  open: '{"name": "',
+  toArguments: '", "arguments":',
+  close: '}',
+  next: ', {"name": "',
+  end: ']',
+  isOf: (source) => source.includes('functools['),
+};
+
+export const callFormats: readonly CallFormat[] = [functools, mistralNames, mistralList, hermesCalls, llama3];

@@ -16,6 +16,8 @@ export interface ModelText {
   readonly chatTemplate: string | null;
   /** Whether it turns texts into vectors and writes none. */
   readonly embedsOnly: boolean;
+  /** `tokenizer.chat_template.tool_use`, null where the model has none. */
+  readonly toolTemplate: string | null;
   /** The GGUF of metadata that it comes from. */
   readonly path: string;
 }
@@ -90,7 +92,7 @@ export class VocabularyShelf {
   }
 }
 
-async function textsIn(path: string): Promise<Pick<ModelText, 'architecture' | 'chatTemplate' | 'embedsOnly'>> {
+async function textsIn(path: string): Promise<Omit<ModelText, 'vocabulary' | 'path'>> {
   const reader = await openFileReader(path);
   try {
     const { metadata } = await readHeader(reader);
@@ -99,8 +101,12 @@ async function textsIn(path: string): Promise<Pick<ModelText, 'architecture' | '
       return entry?.type === 'string' ? entry.value : null;
     };
     const architecture = text('general.architecture') ?? '';
-    const embedsOnly = textEmbedding(metadata, architecture) !== null;
-    return { architecture, chatTemplate: text('tokenizer.chat_template'), embedsOnly };
+    return {
+      architecture,
+      chatTemplate: text('tokenizer.chat_template'),
+      toolTemplate: text('tokenizer.chat_template.tool_use'),
+      embedsOnly: textEmbedding(metadata, architecture) !== null,
+    };
   } finally {
     await reader.close();
   }

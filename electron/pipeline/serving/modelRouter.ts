@@ -116,7 +116,7 @@ export class ModelRouter implements ServedModels {
   }
 
   #model(id: string, group: readonly PoolPipeline[], text: ModelText): ServedModel {
-    const { vocabulary, architecture, chatTemplate, embedsOnly } = text;
+    const { vocabulary, architecture, chatTemplate, toolTemplate, embedsOnly } = text;
     const serving = group.filter(({ report }) => report.state === 'serving');
     const shown = (serving.length > 0 ? serving : group).map(({ report }) => report);
     return {
@@ -128,6 +128,7 @@ export class ModelRouter implements ServedModels {
       architecture,
       embedsOnly,
       chatTemplate,
+      toolTemplate,
       bosText: vocabulary.bosText,
       eosText: vocabulary.eosText,
       pieces: vocabulary.pieces,

@@ -84,6 +84,8 @@ export interface ServedModel {
   readonly embedsOnly: boolean;
   /** `tokenizer.chat_template` of the GGUF, null where it has none. */
   readonly chatTemplate: string | null;
+  /** The other template that the GGUF has for chats with tools (`tokenizer.chat_template.tool_use`); null where it has none. */
+  readonly toolTemplate?: string | null;
   /** Text of the begin and end tokens, as chat templates want them; empty where the model has none. */
   readonly bosText: string;
   readonly eosText: string;
