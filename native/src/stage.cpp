@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "activationCodec.h"
+#include "hugePages.h"
 #include "logCapture.h"
 #include "logProbabilities.h"
 
@@ -78,6 +79,7 @@ Outcome<std::unique_ptr<Stage>> Stage::load(const LlamaApi& api, const StageOpti
     stage->embedding_.emplace(std::move(embedding.value()));
   }
   if (Status vocabulary = stage->openVocabulary(); !vocabulary.ok()) return vocabulary.failure();
+  if (options.gpuLayers == 0) useHugePages();
   if (Status context = stage->openContext(); !context.ok()) {
     return Failure{context.failure().code, log.explain(context.failure().message)};
   }
