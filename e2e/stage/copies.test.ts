@@ -8,7 +8,7 @@ import { loadAddon } from '../../electron/stage/loadAddon.ts';
 import type { NativeStage, NativeStep } from '../../electron/stage/nativeAddon.ts';
 import { StageRunner } from '../../electron/stage/stageRunner.ts';
 import { followRing } from '../../electron/wire/followRing.ts';
-import type { StepFrame } from '../../electron/wire/generated/roomful/v1/ring.ts';
+import { RunEmbed, type StepFrame } from '../../electron/wire/generated/roomful/v1/ring.ts';
 import { RingServer } from '../../electron/wire/ringServer.ts';
 import { WireServer } from '../../electron/wire/wireServer.ts';
 import { CopyTrace } from '../testing/copyTrace.ts';
@@ -55,7 +55,16 @@ test.each(SIZES)('activations of %i rows are copied twice at most between addon 
   const reading = taken.run(link);
   const tokens = Array.from({ length: rows }, (_, index) => 3 + (index % 50));
   const sampling = wireSampling(greedySampling, rows);
-  const run = { slot: 0, generation: 1, start: 0, tokens, sampling, sample: true, drafts: 0, embed: false };
+  const run = {
+    slot: 0,
+    generation: 1,
+    start: 0,
+    tokens,
+    sampling,
+    sample: true,
+    drafts: 0,
+    embed: RunEmbed.RUN_EMBED_NONE,
+  };
   const frame = stepFrame({ pipeline: PIPELINE, epoch: EPOCH, step: 1, runs: [run], exact: true });
   await given.run(only(frame));
   await reading;
