@@ -1,3 +1,4 @@
+import { Ollama } from 'ollama';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { smolLm2 } from './models/smolLm2.ts';
@@ -147,6 +148,59 @@ describe.each([
       const [call] = called.output;
       expect(called.status, JSON.stringify(called.output)).toBe('completed');
       expect(call?.type === 'function_call' && JSON.parse(call.arguments)).toMatchObject({ days: expect.any(Number) });
+    },
+    120_000,
+  );
+
+  said(
+    'gets embeddings of one length, alike for texts that are',
+    async () => {
+      const input = ['Snow in Oslo', 'Snow in Oslo', 'A ring of stages'];
+      const { data, usage } = await client.embeddings.create({ model, input });
+      const [first = [], same = [], other = []] = data.map(({ embedding }) => embedding);
+      expect(data.map(({ index }) => index)).toEqual([0, 1, 2]);
+      expect(Math.hypot(...first)).toBeCloseTo(1, 4);
+      const cosine = (a: number[], b: number[]): number =>
+        a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
+      expect(cosine(first, same)).toBeGreaterThan(0.999);
+      expect(cosine(first, other)).toBeLessThan(cosine(first, same));
+      const asFloats = await client.embeddings.create({ model, input: input.slice(0, 1), encoding_format: 'float' });
+      expect(cosine(first, asFloats.data[0]?.embedding ?? [])).toBeGreaterThan(0.999);
+      expect(usage.total_tokens).toBeGreaterThan(3);
+    },
+    120_000,
+  );
+
+  said(
+    "speaks to Ollama's client as well: models, chats, prompts, calls and leaving",
+    async () => {
+      const ollama = new Ollama({ host: room.lead.gateway });
+      const [tag] = (await ollama.list()).models;
+      expect(tag?.name).toBe(model);
+      expect(tag?.details.parameter_size).toMatch(/^\d+(\.\d+)?[KMB]$/);
+      expect(tag?.details.quantization_level).toMatch(/^[A-Z0-9_]+$/);
+      expect((await ollama.show({ model })).details).toEqual(tag?.details);
+      expect((await ollama.ps()).models.map(({ digest }) => digest)).toEqual([tag?.digest]);
+      const options = { temperature: 0, num_predict: 24 };
+      const whole = await ollama.chat({ model, messages, options });
+      let text = '';
+      for await (const part of await ollama.chat({ model, messages, options, stream: true }))
+        text += part.message.content;
+      if (path === demoModelPath) expect(text).toBe(whole.message.content);
+      expect(text.length).toBeGreaterThan(3);
+      const same = await ollama.generate({ model, prompt: messages[0]?.content ?? '', options });
+      if (path === demoModelPath) expect(same.response).toBe(whole.message.content);
+      const shaped = await ollama.chat({
+        model,
+        messages,
+        format: schema,
+        options: { temperature: 0, num_predict: 100 },
+      });
+      expect(JSON.parse(shaped.message.content)).toEqual({ hops: expect.any(Number), fast: expect.any(Boolean) });
+      const left = await ollama.chat({ model, messages, options, stream: true });
+      for await (const _ of left) break;
+      left.abort();
+      expect((await ollama.generate({ model, prompt: 'Hi', options: { num_predict: 1 } })).eval_count).toBe(1);
     },
     120_000,
   );

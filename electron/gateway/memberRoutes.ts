@@ -5,13 +5,8 @@ import { LibraryError } from '../library/libraryError.ts';
 import { PoolError } from '../pool/poolError.ts';
 import { WireError } from '../wire/wireError.ts';
 import { GatewayError } from './gatewayError.ts';
-import {
-  type MemberApi,
-  type MemberMethod,
-  type MethodParams,
-  type MethodResult,
-  methodParamSchemas,
-} from './memberApi.ts';
+import type { MemberApi, MemberMethod, MethodParams, MethodResult } from './memberApi.ts';
+import { methodParamSchemas } from './methodParams.ts';
 import { parseBody } from './parseBody.ts';
 import { streamLines } from './streamLines.ts';
 

@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { ModelServing } from '../pipeline/serving/modelServing.ts';
 import type { ServeEvent } from '../pipeline/serving/serveEvents.ts';
+import { lineOf } from '../planner/lineOf.ts';
 import { disconnectSignal } from './http/disconnectSignal.ts';
-import { type MemberApi, methodParamSchemas } from './memberApi.ts';
+import type { MemberApi } from './memberApi.ts';
+import { methodParamSchemas } from './methodParams.ts';
 import { parseBody } from './parseBody.ts';
 import { servingError } from './servingActions.ts';
 
@@ -24,7 +26,7 @@ export function serveRoutes(api: FastifyInstance, serving: ModelServing, member:
       await serving.serve(order, send, signal);
     } catch (error) {
       request.log.warn({ err: error }, 'a model could not be served');
-      send({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
+      send({ type: 'failed', message: lineOf(error) });
     } finally {
       reply.raw.end();
     }

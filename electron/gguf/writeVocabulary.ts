@@ -1,14 +1,25 @@
-import { type FilePlan, layOut } from './filePlan.ts';
+import { encodeEntry } from './encodeHeader.ts';
+import { type FilePlan, layOut, type Piece } from './filePlan.ts';
 import type { ModelSource } from './openModel.ts';
 import { readCheckedHeader } from './readCheckedHeader.ts';
 import { type WriteOptions, writeFilePlan } from './writeFilePlan.ts';
 
-/** Plans a GGUF that holds a model's metadata and no tensor, for loading the tokenizer alone. */
+/** What a model's summary says that only its tensors tell, kept in a file that has none. */
+export const summaryKeys = { parameters: 'roomful.parameters', quantisation: 'roomful.quantisation' } as const;
+
+/** Plans a GGUF that holds a model's metadata, `summaryKeys` and no tensor, for loading the tokenizer alone. */
 export function planVocabulary(model: ModelSource): FilePlan {
-  const metadata = [];
+  const metadata: { key: string; data: Piece }[] = [];
   for (const { key, offset, byteLength } of model.metadata.entries()) {
-    if (key.startsWith('split.')) continue;
+    if (/^(split|roomful)\./.test(key)) continue;
     metadata.push({ key, data: { from: 'source', file: 0, offset, byteLength } as const });
+  }
+  const { parameters, quantisation } = model.summary;
+  for (const [key, value] of [
+    [summaryKeys.parameters, String(parameters)],
+    [summaryKeys.quantisation, quantisation],
+  ] as const) {
+    metadata.push({ key, data: { from: 'bytes', bytes: encodeEntry(key, { type: 'string', value }) } });
   }
   return layOut({ alignment: model.alignment, metadata, tensors: [] });
 }

@@ -1,4 +1,1 @@
-/** The plain line of anything that was thrown. */
-export function lineOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
-}
+export { lineOf } from '../../electron/planner/lineOf.ts';

@@ -2,6 +2,7 @@ import type { Server } from 'node:https';
 import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { lineOf } from '../../planner/lineOf.ts';
 import { readPrivateFile, writePrivateFile } from '../../pool/privateFile.ts';
 import { holdsHosts, isLocal } from '../../pool/trust/certificateHosts.ts';
 import type { TlsMaterial } from '../../wire/tlsMaterial.ts';
@@ -268,8 +269,4 @@ export function retryAfterMs(tries: number): number {
 
 function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
-}
-
-function lineOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -29,11 +29,33 @@ describe('the ollama package', () => {
   it('shows what a model is, with its context, by either name', async () => {
     const shown = await client.show({ model: `${DEMO_MODEL_ID}:latest` });
     const { architecture, chatTemplate, contentId } = gateway.model;
-    expect(shown).toMatchObject({ details: { format: 'gguf', family: architecture }, template: chatTemplate });
-    const info = { 'general.architecture': architecture, [`${architecture}.context_length`]: 2048 };
+    expect(shown).toMatchObject({
+      details: {
+        ...{ format: 'gguf', family: architecture, families: [architecture] },
+        ...{
+          parameter_size: expect.stringMatching(/^[1-9]\d*\.\d\dM$/),
+          quantization_level: gateway.model.quantisation,
+        },
+      },
+      template: chatTemplate,
+    });
+    expect(gateway.model.quantisation).toMatch(/^\w+$/);
+    const info = {
+      'general.architecture': architecture,
+      'general.parameter_count': gateway.model.parameters,
+      [`${architecture}.context_length`]: 2048,
+    };
     expect(shown.model_info).toEqual(info);
     expect(shown.capabilities).toContain('completion');
     expect((await client.list()).models[0]).toMatchObject({ digest: contentId, details: shown.details });
+    const [running] = (await client.ps()).models;
+    expect(running).toMatchObject({
+      name: DEMO_MODEL_ID,
+      digest: contentId,
+      details: shown.details,
+      context_length: 2048,
+    });
+    expect(new Date(String(running?.expires_at)).getTime()).toBeGreaterThan(Date.now());
     await expect(client.show({ model: 'none' })).rejects.toThrow(/does not exist/);
   });
 

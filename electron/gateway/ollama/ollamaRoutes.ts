@@ -1,6 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
-import type { ServedModel, ServedModels } from '../../pipeline/serving/servedModel.ts';
 import { admitRequest } from '../admitRequest.ts';
 import type { GatewayContext } from '../gatewayContext.ts';
 import { asGatewayError, invalidField } from '../gatewayError.ts';
@@ -8,14 +6,14 @@ import { generateText } from '../generateText.ts';
 import { disconnectSignal } from '../http/disconnectSignal.ts';
 import { sendLines } from '../http/sendLines.ts';
 import { started } from '../http/started.ts';
-import { capabilitiesOf, findModel, writing } from '../openai/modelsRoutes.ts';
-import { parseBody } from '../parseBody.ts';
+import { writing } from '../openai/modelsRoutes.ts';
 import type { TextEvent } from '../textRequest.ts';
 import { type OllamaCall, ollamaTextRequest, readOllamaChat, readOllamaGenerate } from './ollamaBody.ts';
+import { findTagged, modelRunning, modelShown, modelTag } from './ollamaModels.ts';
 import { nothingSaid, type OllamaText, type OllamaWord, ollamaWords } from './ollamaWords.ts';
 
 /**
- * The routes of Ollama that editors speak: `tags`, `show`, `version`, `chat` and `generate`, errors as `{"error": "..."}`. Its clients
+ * The routes of Ollama that editors speak: `tags`, `ps`, `show`, `version`, `chat` and `generate`, errors as `{"error": "..."}`. Its clients
  * send no token, so these ask for none; they answer no more than `/v1` does.
  */
 export function ollamaRoutes(routes: FastifyInstance, context: GatewayContext): void {
@@ -29,6 +27,7 @@ export function ollamaRoutes(routes: FastifyInstance, context: GatewayContext): 
   });
   routes.get('/version', () => ({ version: build }));
   routes.get('/tags', () => ({ models: models.list().map(modelTag) }));
+  routes.get('/ps', () => ({ models: models.list().map(modelRunning) }));
   routes.post('/show', (request) => modelShown(models, request.body));
   routes.post('/chat', (request, reply) =>
     answer({ request, reply }, context, readOllamaChat(request.body), ({ text, thinking, calls }) => ({
@@ -44,41 +43,6 @@ export function ollamaRoutes(routes: FastifyInstance, context: GatewayContext): 
       ...(thinking === '' ? {} : { thinking }),
     })),
   );
-}
-
-/** Ollama's clients call a model without a tag `latest`. */
-function findTagged(models: ServedModels, name: string): ServedModel {
-  return models.find(name) ?? findModel(models, name.replace(/:latest$/, ''));
-}
-
-/** The size is what it takes in memory, in all its parts together: not every member knows its files. */
-function modelTag(model: ServedModel): object {
-  const { id, contentId, createdAt, bytes } = model;
-  const modified = new Date(createdAt * 1000).toISOString();
-  return { name: id, model: id, modified_at: modified, size: bytes, digest: contentId, details: modelDetails(model) };
-}
-
-function modelDetails({ architecture }: ServedModel): object {
-  return { format: 'gguf', family: architecture, families: [architecture] };
-}
-
-const showBody = z.object({ model: z.string().nullish(), name: z.string().nullish(), verbose: z.boolean().nullish() });
-
-/** What `POST /api/show` says, as far as it is true of a model that is served already. */
-function modelShown(models: ServedModels, input: unknown): object {
-  const body = parseBody(showBody, input);
-  const called = body.model ?? body.name;
-  if (called == null) throw invalidField('model', 'model: say which model is to be shown.');
-  const model = findTagged(models, called);
-  const { architecture, chatTemplate, contextLength, createdAt } = model;
-  return {
-    template: chatTemplate ?? '',
-    parameters: `num_ctx ${contextLength}`,
-    details: modelDetails(model),
-    model_info: { 'general.architecture': architecture, [`${architecture}.context_length`]: contextLength },
-    capabilities: [...capabilitiesOf(model), ...(chatTemplate?.includes('tools') ? ['tools'] : [])],
-    modified_at: new Date(createdAt * 1000).toISOString(),
-  };
 }
 
 async function answer(

@@ -21,9 +21,9 @@ const EPOCH = { counter: 1, coordinator: 'test' };
 /** Serves a whole GGUF in this process, one thread: a pipeline of one stage, without wire and hosts. */
 export async function wholeModel(
   path: string,
-  options: { id: string; contextLength: number; slots: number },
+  options: { id: string; contextLength: number; slots: number; queueLimit?: number },
 ): Promise<WholeModel> {
-  const { id, contextLength, slots } = options;
+  const { id, contextLength, slots, queueLimit = 64 } = options;
   const { addon } = loadAddon();
   const source = await openModel(path);
   const { layers, summary, tensorBytes } = source;
@@ -41,7 +41,7 @@ export async function wholeModel(
   );
   const frames = new FrameQueue();
   const config = { id, epoch: EPOCH, stages: 1, slots, sequenceLength: contextLength, chunk: batch, exact: false };
-  const limits = { rewinds: role === 'whole', endTokens, queueLimit: 64, stepDeadlineMs: 60_000 };
+  const limits = { rewinds: role === 'whole', endTokens, queueLimit, stepDeadlineMs: 60_000 };
   const pipeline = new Pipeline({ ...config, ...limits, vectors: vectorOf(embedding) }, (frame) => frames.push(frame));
   const send = async (frame: StepFrame): Promise<void> => pipeline.receive(frame);
   const place = { native, role, pipeline: id, epoch: EPOCH, position: 0, slots, batch } as const;
@@ -77,6 +77,8 @@ export async function wholeModel(
     architecture: summary.architecture,
     embedsOnly: embedding !== null,
     chatTemplate: summary.chatTemplate,
+    parameters: summary.parameters,
+    quantisation: summary.quantisation,
     bosText: vocabulary.bosText,
     eosText: vocabulary.eosText,
     pieces: vocabulary.pieces(),

@@ -1,12 +1,13 @@
+import { lineOf } from '../../planner/lineOf.ts';
 import {
   type MemberApi,
   type MemberEvent,
   type MemberMessage,
   type MemberMethod,
   type MemberTopic,
-  methodParamSchemas,
   windowMessageSchema,
 } from '../memberApi.ts';
+import { methodParamSchemas } from '../methodParams.ts';
 
 /** A message that breaks the contract; its carrier hangs up. */
 export class WindowMessageError extends Error {
@@ -40,7 +41,7 @@ export function openWindowSession(api: MemberApi, send: (message: MemberMessage)
           const { id, method, params } = parsed.data;
           answer(api, method, params).then(
             (value) => sendIfOpen({ kind: 'result', id, value }),
-            (error: unknown) => sendIfOpen({ kind: 'error', id, message: plainMessage(error) }),
+            (error: unknown) => sendIfOpen({ kind: 'error', id, message: lineOf(error) }),
           );
           break;
         }
@@ -77,8 +78,4 @@ async function answer(api: MemberApi, method: string, params: unknown): Promise<
 
 function isMethod(name: string): name is MemberMethod {
   return Object.hasOwn(methodParamSchemas, name);
-}
-
-function plainMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openFileReader } from '../../gguf/rangeReader.ts';
 import { readHeader } from '../../gguf/readHeader.ts';
 import { textEmbedding } from '../../gguf/textEmbedding.ts';
+import { summaryKeys } from '../../gguf/writeVocabulary.ts';
 import type { Vocabulary } from '../../stage/engineClient.ts';
 import type { EngineKeeper } from '../../stage/engineKeeper.ts';
 
@@ -14,6 +15,9 @@ export interface ModelText {
   readonly architecture: string;
   /** `tokenizer.chat_template`, null where the model has none. */
   readonly chatTemplate: string | null;
+  /** How many weights, and as what they are stored; null where nobody knows. */
+  readonly parameters: number | null;
+  readonly quantisation: string | null;
   /** Whether it turns texts into vectors and writes none. */
   readonly embedsOnly: boolean;
   /** `tokenizer.chat_template.tool_use`, null where the model has none. */
@@ -105,6 +109,8 @@ async function textsIn(path: string): Promise<Omit<ModelText, 'vocabulary' | 'pa
       architecture,
       chatTemplate: text('tokenizer.chat_template'),
       toolTemplate: text('tokenizer.chat_template.tool_use'),
+      parameters: Number(text(summaryKeys.parameters) ?? 0) || null,
+      quantisation: text(summaryKeys.quantisation),
       embedsOnly: textEmbedding(metadata, architecture) !== null,
     };
   } finally {

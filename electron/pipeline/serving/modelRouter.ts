@@ -116,7 +116,7 @@ export class ModelRouter implements ServedModels {
   }
 
   #model(id: string, group: readonly PoolPipeline[], text: ModelText): ServedModel {
-    const { vocabulary, architecture, chatTemplate, toolTemplate, embedsOnly } = text;
+    const { vocabulary, architecture, chatTemplate, toolTemplate, embedsOnly, parameters, quantisation } = text;
     const serving = group.filter(({ report }) => report.state === 'serving');
     const shown = (serving.length > 0 ? serving : group).map(({ report }) => report);
     return {
@@ -129,6 +129,8 @@ export class ModelRouter implements ServedModels {
       embedsOnly,
       chatTemplate,
       toolTemplate,
+      parameters,
+      quantisation,
       bosText: vocabulary.bosText,
       eosText: vocabulary.eosText,
       pieces: vocabulary.pieces,

@@ -68,6 +68,9 @@ export interface GeneratedToken {
 }
 
 export interface ServedModel {
+  /** How many weights, and as what they are stored (`Q4_K_M`); null where nobody knows. */
+  readonly parameters?: number | null;
+  readonly quantisation?: string | null;
   /** Stable, never a path. */
   readonly id: string;
   /** What tells its file from others: the content id. */
