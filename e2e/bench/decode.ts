@@ -1,9 +1,11 @@
+import { type StepTimes, stepTimes } from '../../electron/pipeline/numbers/stepTimes.ts';
 import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
 import { wireSampling } from '../../electron/pipeline/sampling/wireSampling.ts';
 import type { ServingModel } from '../../electron/pipeline/serving/modelServing.ts';
 import { loadAddon } from '../../electron/stage/loadAddon.ts';
 import type { NativeStage } from '../../electron/stage/nativeAddon.ts';
 import { nativeSampling } from '../../electron/stage/nativeSampling.ts';
+import { type BenchOptions, isWanted } from './benchOptions.ts';
 import { startBenchRoom } from './benchRoom.ts';
 import { billionModel } from './billionModel.ts';
 import { DelayRelay } from './delayRelay.ts';
@@ -22,8 +24,22 @@ const STAGES = [2, 3];
 const ROUND_TRIPS_MS = [0, 1, 5, 20];
 const SEQUENCES = [1, 4];
 
-/** ms per token of each sequence, one number per token. */
-type Measure = (sequences: number) => Promise<number[]>;
+/** ms per token of each sequence, one number per token; and where the time of single steps went. */
+type Measure = (sequences: number) => Promise<{ tokens: number[]; steps: OwnShare[] }>;
+
+/** Where a step of one sequence spends its time, ms. */
+interface OwnShare {
+  /** All but `stages`: scheduler, gRPC, TLS, crossing to the addon, and the round trip where there is one. */
+  own: number;
+  stages: number;
+  /** From the event loops of the stages to their threads and back. */
+  addon: number;
+  /** Between processes, encoding and decoding included. */
+  wire: number;
+  /** From the return of the step before to sending this one. */
+  scheduler: number;
+}
+const SHARES = ['own', 'stages', 'addon', 'wire', 'scheduler'] as const;
 
 interface Subject {
   name: string;
@@ -34,70 +50,123 @@ interface Subject {
  * How long a token takes: the whole model in one process against pipelines of one-thread stages on this machine, with and
  * without a round trip between them, for one sequence and for four at once. All alternate within one run.
  */
-export async function decode(): Promise<BenchReport> {
+export async function decode({ only, rtt = ROUND_TRIPS_MS, rounds = ROUNDS }: BenchOptions): Promise<BenchReport> {
   const modelPath = await billionModel();
+  const isMeasured = (name: string): boolean => isWanted(name, only);
   const closers: (() => Promise<void> | void)[] = [];
   try {
-    const whole = await loadWhole(modelPath);
-    closers.push(() => whole.unload());
-    const subjects: Subject[] = [{ name: 'whole', measure: (sequences) => decodeWhole(whole, sequences) }];
+    const subjects: Subject[] = [];
+    if (isMeasured('whole')) {
+      const whole = await loadWhole(modelPath);
+      closers.push(() => whole.unload());
+      const measure: Measure = async (sequences) => ({ tokens: await decodeWhole(whole, sequences), steps: [] });
+      subjects.push({ name: 'whole', measure });
+    }
     for (const stages of STAGES) {
+      if (!isMeasured(`${stages} stages`)) continue;
       const relay = new DelayRelay();
       closers.push(() => relay.close());
-      const size = { modelPath, stages, slots: SLOTS, contextLength: CONTEXT };
+      const size = {
+        modelPath,
+        stages,
+        slots: SLOTS,
+        contextLength: CONTEXT,
+        pinned: true,
+        request: { mostDrafts: 0 },
+      };
       process.stderr.write(`forming pipelines of ${stages} stages ...\n`);
-      const direct = await startBenchRoom(size);
-      closers.push(() => direct.close());
-      const delayed = await startBenchRoom({ ...size, route: relay.route });
-      closers.push(() => delayed.close());
-      for (const roundTripMs of ROUND_TRIPS_MS) {
-        const { model } = roundTripMs === 0 ? direct : delayed;
-        const measure: Measure = async (sequences) => {
-          relay.oneWayMs = roundTripMs / 2;
-          return decodePipeline(model, sequences);
-        };
-        subjects.push({ name: `${stages} stages, ${roundTripMs} ms`, measure });
+      for (const isDelayed of [false, true]) {
+        const roundTrips = rtt.filter((ms) => ms > 0 === isDelayed);
+        if (roundTrips.length === 0) continue;
+        const { model, close } = await startBenchRoom({ ...size, ...(isDelayed && { route: relay.route }) });
+        closers.push(close);
+        for (const roundTripMs of roundTrips) {
+          const measure: Measure = async (sequences) => {
+            relay.oneWayMs = roundTripMs / 2;
+            return withSteps(() => decodePipeline(model, sequences));
+          };
+          subjects.push({ name: `${stages} stages, ${roundTripMs} ms`, measure });
+        }
       }
     }
-    return report(await alternate(subjects));
+    return report(subjects, await alternate(subjects, rounds), rounds);
   } finally {
     for (const close of closers.reverse()) await close();
   }
 }
 
-async function alternate(subjects: Subject[]): Promise<Map<string, number>> {
-  const times = new Map<string, number[]>();
-  for (let round = 0; round < ROUNDS; round += 1) {
+interface Measured {
+  tokens: number[];
+  steps: OwnShare[];
+}
+
+async function alternate(subjects: Subject[], rounds: number): Promise<Map<string, Measured>> {
+  const all = new Map<string, Measured>();
+  for (let round = 0; round < rounds; round += 1) {
     for (const sequences of SEQUENCES) {
       for (const { name, measure } of subjects) {
-        process.stderr.write(`round ${round + 1} of ${ROUNDS}: ${name}, ${sequences} at once    \r`);
+        process.stderr.write(`round ${round + 1} of ${rounds}: ${name}, ${sequences} at once    \r`);
         const key = keyOf(name, sequences);
-        times.set(key, [...(times.get(key) ?? []), ...(await measure(sequences))]);
+        const { tokens, steps } = await measure(sequences);
+        const known = all.get(key) ?? { tokens: [], steps: [] };
+        all.set(key, { tokens: [...known.tokens, ...tokens], steps: [...known.steps, ...steps] });
       }
     }
   }
   process.stderr.write('\n');
-  return new Map([...times].map(([key, values]) => [key, median(values)]));
+  return all;
 }
 
-function report(medians: Map<string, number>): BenchReport {
-  const names = ['whole', ...STAGES.flatMap((stages) => ROUND_TRIPS_MS.map((ms) => `${stages} stages, ${ms} ms`))];
-  const rows = names.flatMap((name) =>
+/** Steps of one row that followed on one another, those of the warm-up left out. */
+async function withSteps(measure: () => Promise<number[]>): Promise<Measured> {
+  const steps: StepTimes[] = [];
+  const hear = (message: unknown): void => {
+    steps.push(message as StepTimes);
+  };
+  stepTimes.subscribe(hear);
+  try {
+    const tokens = await measure();
+    const shares = steps.slice(WARM_UP).flatMap((step, index): OwnShare[] => {
+      const before = steps[index + WARM_UP - 1];
+      return step.rows > 1 || before === undefined || before.returnedAt > step.sentAt ? [] : [shareOf(step, before)];
+    });
+    return { tokens, steps: shares };
+  } finally {
+    stepTimes.unsubscribe(hear);
+  }
+}
+
+function shareOf({ sentAt, returnedAt, stages: times }: StepTimes, before: StepTimes): OwnShare {
+  const [stages, addon] = times.reduce(
+    ([computed, waited], { computeMs, queueMs }) => [computed + computeMs, waited + queueMs] as [number, number],
+    [0, 0] as [number, number],
+  );
+  const scheduler = sentAt - before.returnedAt;
+  const wire = returnedAt - sentAt - stages - addon;
+  return { own: wire + addon + scheduler, stages, addon, wire, scheduler };
+}
+
+function report(subjects: Subject[], measured: ReadonlyMap<string, Measured>, rounds: number): BenchReport {
+  const msOf = (name: string, sequences: number): number =>
+    median(measured.get(keyOf(name, sequences))?.tokens ?? [Number.NaN]);
+  const rows = subjects.flatMap(({ name }) =>
     SEQUENCES.map((sequences) => {
-      const ms = medians.get(keyOf(name, sequences)) ?? Number.NaN;
-      const wholeMs = medians.get(keyOf('whole', sequences)) ?? Number.NaN;
+      const ms = msOf(name, sequences);
+      const steps = sequences === 1 ? (measured.get(keyOf(name, 1))?.steps ?? []) : [];
+      const shares = SHARES.map((share) => [share, round(median(steps.map((step) => step[share])))]);
       return {
         subject: name,
         sequences,
         msPerToken: round(ms),
         tokensPerSecond: round((1000 / ms) * sequences),
-        ofWhole: round(wholeMs / ms),
+        ...(measured.has(keyOf('whole', sequences)) && { ofWhole: round(msOf('whole', sequences) / ms) }),
+        ...(steps.length > 0 && Object.fromEntries(shares)),
       };
     }),
   );
   return {
-    title: `decode: 1.24 B llama, Q4_0, one thread per stage; median of ${ROUNDS} x ${TOKENS - WARM_UP} tokens`,
-    columns: ['subject', 'sequences', 'msPerToken', 'tokensPerSecond', 'ofWhole'],
+    title: `decode: 1.24 B llama, Q4_0, one thread per stage; median of ${rounds} x ${TOKENS - WARM_UP} tokens; own: of a step all but the stages' computing`,
+    columns: ['subject', 'sequences', 'msPerToken', 'tokensPerSecond', 'ofWhole', ...SHARES],
     rows,
   };
 }

@@ -7,6 +7,7 @@ import {
   type StepFrame,
 } from '../../wire/generated/roomful/v1/ring.ts';
 import { PipelineCounter, type PipelineNumbers } from '../numbers/pipelineNumbers.ts';
+import { type StepTimes, stepTimes } from '../numbers/stepTimes.ts';
 import { PipelineError } from '../pipelineError.ts';
 import { greedySampling } from '../sampling/plainSampling.ts';
 import { wireSampling } from '../sampling/wireSampling.ts';
@@ -216,13 +217,18 @@ export class Pipeline {
   }
 
   #measure({ carried, kind, rows, sentAt }: StepInFlight, { timings }: StepFrame): void {
-    const ringMs = this.#now() - sentAt;
+    const returnedAt = this.#now();
+    const ringMs = returnedAt - sentAt;
     const stages = timings.map(({ stage, computeUs, queueUs, sentBytes, wayUs }) => {
       const wayMs = wayUs === undefined ? null : wayUs / 1000;
       return { stage, computeMs: computeUs / 1000, queueMs: queueUs / 1000, sentBytes, wayMs };
     });
     this.#counter.step(stages, kind === 'decode' ? ringMs : null);
     if (kind !== 'decode' || stages.length !== this.config.stages) return;
+    if (stepTimes.hasSubscribers) {
+      const times: StepTimes = { pipeline: this.config.id, rows, sentAt, returnedAt, stages };
+      stepTimes.publish(times);
+    }
     const ways = [...stages.map(({ wayMs }) => wayMs), this.#exitMs];
     const waysMs = ways.reduce((sum, wayMs) => (sum === null || wayMs === null ? null : sum + wayMs), 0);
     // Rows of drafts are not computed as those of sequences that share a step.
