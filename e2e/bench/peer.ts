@@ -41,7 +41,8 @@ export async function peer(options: BenchOptions): Promise<BenchReport> {
   const { rounds = ROUNDS, concurrency = CONCURRENCY, only } = options;
   const programs = await llamaPeer();
   const modelPath = await billionModel();
-  const networks = [...(options.rtt ?? [0, 1, 5, 20]).map(plain), ...(wantsSlow(options) ? [slow] : [])];
+  const roundTrips = options.rtt ?? (only?.includes('slow') ? [] : [0, 1, 5, 20]);
+  const networks = [...roundTrips.map(plain), ...(wantsSlow(options) ? [slow] : [])];
   const intervals = new Map<string, number[][]>();
   for (const relayed of [false, true]) {
     const ours = networks.filter(({ roundTripMs }) => roundTripMs > 0 === relayed);
