@@ -24,12 +24,17 @@ export interface HolderOptions {
   /** Changes bytes on their way, after they were read from the disk. */
   tamper?: (tensor: string, offset: number, bytes: Uint8Array) => void;
   admits?: (member: string) => boolean;
+  onDamaged?: (model: string) => void;
 }
 
 export interface StoreOptions {
   budget?: number;
   patienceMs?: number;
+  /** Members that are no holders, with their names. */
+  others?: readonly (ModelHolder & { name: string })[];
 }
+
+const GATE = new SliceGate({ settings: () => ({ bytesPerSecond: null, loadedShare: 1 }), isLoaded: () => false });
 
 /** Holders of models and stores that fetch from them, over real sockets in this process. */
 export class SliceRoom {
@@ -50,23 +55,33 @@ export class SliceRoom {
 
   async holder(
     path: string,
-    { recorded = true, tamper, admits = () => true }: HolderOptions = {},
+    { recorded = true, tamper, admits = () => true, onDamaged = () => {} }: HolderOptions = {},
   ): Promise<ModelHolder & { close(): Promise<void> }> {
-    const { id, tls } = await this.pool.member();
     const source = await openModel(path);
     const model = modelFingerprint(source);
     const signal = new AbortController().signal;
     const held: HeldModel = { source, hashes: recorded ? (await hashModel(source, { signal })).tensors : new Map() };
-    const gate = new SliceGate({ settings: () => ({ bytesPerSecond: null, loadedShare: 1 }), isLoaded: () => false });
     const find = async (called: string) => (called === model ? held : undefined);
-    const holder = new SliceHolder({ held: { find }, gate, hasher: this.hasher });
-    const given = tamper === undefined ? holder : tampered(holder, tamper);
+    const holder = new SliceHolder({ held: { find }, onDamaged, gate: GATE, hasher: this.hasher });
+    return this.#serve(tamper === undefined ? holder : tampered(holder, tamper), admits);
+  }
+
+  /** A member that gives what a store has received, and holds no model whole. */
+  receiver(store: StageFileStore): Promise<ModelHolder> {
+    const held = { find: async () => undefined };
+    return this.#serve(
+      new SliceHolder({ held, parts: (model) => store.parts(model), gate: GATE, hasher: this.hasher }),
+    );
+  }
+
+  async #serve(source: SliceSource, admits: (member: string) => boolean = () => true) {
+    const { id, tls } = await this.pool.member();
     const server = await WireServer.start({
       tls,
       host: '127.0.0.1',
       port: 0,
-      services: [slicesService(given)],
-      sliceStreams: new SliceStreams({ source: given, gate, admits }),
+      services: [slicesService(source)],
+      sliceStreams: new SliceStreams({ source, gate: GATE, admits }),
       admits,
     });
     const close = (): Promise<void> => server.close();
@@ -81,9 +96,9 @@ export class SliceRoom {
       folder,
       self: () => id,
       held: { find: async () => undefined, check: async () => {}, remains: async () => undefined },
-      peers: new HolderPeers({ tls: () => tls }),
+      peers: new HolderPeers({ tls: () => tls, others: () => options.others ?? [] }),
       hasher: this.hasher,
-      gate: new SliceGate({ settings: () => ({ bytesPerSecond: null, loadedShare: 1 }), isLoaded: () => false }),
+      gate: GATE,
       budget: () => options.budget ?? null,
       onProblem: ({ message }) => this.problems.push(message),
       patienceMs: options.patienceMs ?? 5000,

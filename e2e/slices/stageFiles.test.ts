@@ -145,7 +145,7 @@ test('a byte that has flipped on the disk of a holder is named, and the tensor c
   await flipByte(damaged, tensorAt(await openModel(path), BAD) + 3);
   const { store, folder } = await room.store();
   await expect(provide(store, 4, 8, [bad])).rejects.toThrow(
-    `${BAD} is damaged on the disk of ${bad.member.slice(0, 8)}, and nobody else has it: import the model again.`,
+    `${BAD} is damaged on the disk of ${bad.member.slice(0, 8)}, and no member that is there has it whole: import the model again.`,
   );
   expect(store.list()).toEqual([]);
   const good = await room.holder(path);
@@ -153,6 +153,39 @@ test('a byte that has flipped on the disk of a holder is named, and the tensor c
   await expectCut(lease.file.path, 4, 8);
   expect(room.problems).toContainEqual(
     expect.stringContaining(`${BAD} is damaged on the disk of ${bad.member.slice(0, 8)}`),
+  );
+});
+
+test('what no holder can give comes from a member that has received it for a stage; the holder hears of it', async () => {
+  const damaged = join(room.pool.home, 'damaged-too.gguf');
+  await copyFile(path, damaged);
+  await utimes(damaged, 1e9, 1e9);
+  const told: string[] = [];
+  const bad = await room.holder(damaged, { onDamaged: (model) => told.push(model) });
+  await flipByte(damaged, tensorAt(await openModel(path), BAD) + 3);
+
+  const first = await room.store();
+  await (await provide(first.store, 4, 6, [await room.holder(path)])).release();
+  const elsewhere = await room.store();
+  await (await provide(elsewhere.store, 0, 2, [await room.holder(path)])).release();
+  const others = [
+    { ...(await room.receiver(elsewhere.store)), name: 'has other layers' },
+    { ...(await room.receiver(first.store)), name: 'has it' },
+    { member: bad.member, addresses: bad.addresses, name: 'ada' },
+  ];
+  const { store } = await room.store({ others });
+  const lease = await provide(store, 4, 8, [bad]);
+  await expectCut(lease.file.path, 4, 8);
+  expect(told[0]).toBe(await contentId(path));
+  expect(room.problems).toContain(
+    `${BAD} is damaged on the disk of ada, which checks its model now: import it there again.`,
+  );
+
+  // Where the part has decayed as well, it is not taken.
+  const part = await openModel(join(first.folder, await contentId(path), '4-6', 'stage.gguf'));
+  await flipByte(part.files[0]?.path ?? '', tensorAt(part, 'blk.1.ffn_up.weight') + 3);
+  await expect(provide((await room.store({ others })).store, 4, 8, [bad])).rejects.toThrow(
+    `${BAD} is damaged on the disk of ada, and no member that is there has it whole`,
   );
 });
 

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { LibraryError } from '../library/libraryError.ts';
 import { LibrarySettingsFile } from '../library/librarySettings.ts';
 import { ModelLibrary } from '../library/modelLibrary.ts';
 import { FileHasher } from '../library/slices/fileHasher.ts';
@@ -41,7 +42,14 @@ export async function openModels(ground: Ground, { pool }: Pool, isComputing: ()
   const hasher = new FileHasher(Math.min(MOST_HASHERS, Math.ceil(availableParallelism() / 2)));
   closers.add(() => hasher.close());
   const held = new LibraryHeld(library, hasher);
-  const peers = new HolderPeers({ tls: () => trust.tls, route: options.route });
+  const peers = new HolderPeers({
+    tls: () => trust.tls,
+    route: options.route,
+    others: () =>
+      pool.members().flatMap(({ id, name, self, state, address }) => {
+        return self || state !== 'alive' || address === null ? [] : [{ member: id, name, addresses: [address] }];
+      }),
+  });
   const limits = await LibrarySettingsFile.open(home);
   const settings = () => limits.current;
   const stageFiles = await StageFileStore.open({
@@ -56,7 +64,23 @@ export async function openModels(ground: Ground, { pool }: Pool, isComputing: ()
   });
   closers.add(() => stageFiles.close());
   const gate = new SliceGate({ settings, isLoaded: isComputing });
-  const source = new SliceHolder({ held, gate, hasher });
+  const source = new SliceHolder({
+    held,
+    parts: (model) => stageFiles.parts(model),
+    gate,
+    hasher,
+    // What it finds is in the library; a model that is not good is not given to anybody any more.
+    onDamaged: (model) => {
+      stageFiles.suspect(model);
+      if (library.find(model) === null) return;
+      library
+        .verify(model)
+        .finally(() => held.forget(model))
+        .catch((cause: unknown) => {
+          if (!(cause instanceof LibraryError && cause.code === 'Busy')) onProblem(cause);
+        });
+    },
+  });
   const self = () => ({ member: trust.self.id, addresses: pool.addresses() });
   return {
     library,

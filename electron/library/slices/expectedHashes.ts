@@ -23,6 +23,12 @@ export type ClaimVerdict =
  */
 export class ExpectedHashes {
   readonly #claims = new Map<string, HashClaim>();
+  readonly #nameOf: (member: string) => string;
+
+  /** `nameOf`: what people call a member. */
+  constructor(nameOf: (member: string) => string = shortId) {
+    this.#nameOf = nameOf;
+  }
 
   get(tensor: string): string | undefined {
     return this.#claims.get(tensor)?.sha256;
@@ -46,7 +52,7 @@ export class ExpectedHashes {
     }
     throw new SliceError(
       'HoldersDisagree',
-      `${tensor} is not the same on ${shortId(known.member)} and ${shortId(claim.member)}: verify the model on both, and import it again where it is damaged.`,
+      `${tensor} is not the same on ${this.#nameOf(known.member)} and ${this.#nameOf(claim.member)}: verify the model on both, and import it again where it is damaged.`,
     );
   }
 }

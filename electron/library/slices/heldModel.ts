@@ -13,6 +13,20 @@ export interface HeldModel {
   weights?: string | undefined;
 }
 
+/** Tensors of a model where they lie on this member's disk, whether the model is whole here or not. */
+export interface HeldFiles {
+  /** By name. */
+  tensors: ReadonlyMap<string, { file: number; offset: number; byteLength: number }>;
+  files: readonly { path: string; bytes: number; changedAt: number }[];
+}
+
+/** Of a model what this member has received for its stages, each tensor checked then. */
+export interface HeldParts {
+  files: HeldFiles;
+  /** As HeldModel has them. */
+  hashes: ReadonlyMap<string, string>;
+}
+
 /** The whole models of this member. */
 export interface HeldModels {
   /** By content id; undefined where this member does not hold it, or its file has changed. */

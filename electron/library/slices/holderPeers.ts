@@ -7,6 +7,8 @@ export interface HolderPeersOptions {
   tls(): TlsMaterial;
   /** The address by which this process reaches another; the identity where left out. */
   route?: ((address: string) => string | Promise<string>) | undefined;
+  /** The other members that are there: besides the holders of a model some may have parts of it. Nobody where left out. */
+  others?: () => readonly (ModelHolder & { name: string })[];
 }
 
 /** The ways to a holder: its addresses in turn, because the first may not be reachable from here. */
@@ -24,6 +26,16 @@ export class HolderPeers {
     return { member, address: await route(address), tls: tls() };
   }
 
+  /** The other members that are there. */
+  others(): readonly ModelHolder[] {
+    return this.#options.others?.() ?? [];
+  }
+
+  /** What people call a member: its name, where it is there. */
+  nameOf(member: string): string {
+    return this.#options.others?.().find((other) => other.member === member)?.name ?? shortId(member);
+  }
+
   /** The address that `peer` gave last did not do. */
   failed({ member }: ModelHolder): void {
     this.#best.set(member, (this.#best.get(member) ?? 0) + 1);
@@ -35,7 +47,7 @@ export function isFinal(cause: unknown): boolean {
   return cause instanceof CallRefused && ['NotHeld', 'NotAdmitted', 'BadRequest', 'Uncertified'].includes(cause.reason);
 }
 
-/** A member's id as messages have it. */
+/** A member's id as messages have it; what is none, such as 'this member', stays. */
 export function shortId(member: string): string {
-  return member.slice(0, 8);
+  return /\s/.test(member) ? member : member.slice(0, 8);
 }

@@ -61,6 +61,11 @@ export class LibraryHeld implements HeldModels {
     return found === null ? undefined : { source: found.source, hashes: found.hashes.tensors };
   }
 
+  /** Looks at a model anew when it is asked for next. */
+  forget(model: string): void {
+    this.#found.delete(model);
+  }
+
   async #open(model: string): Promise<HeldModel | undefined> {
     const listed = this.#library.state().models.find(({ id }) => id === model);
     if (listed?.state !== 'ready') return undefined;

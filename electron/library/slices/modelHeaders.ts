@@ -12,7 +12,7 @@ import type { ModelHolder } from '../../pipeline/forming/modelFiles.ts';
 import { SliceStream } from '../../wire/sliceStream.ts';
 import { SlicesClient } from '../../wire/slicesClient.ts';
 import type { HeldModels } from './heldModel.ts';
-import { type HolderPeers, isFinal, shortId } from './holderPeers.ts';
+import { type HolderPeers, isFinal } from './holderPeers.ts';
 import { SliceError } from './sliceError.ts';
 
 /** A model by its header, and where the bytes of that lie on this disk. */
@@ -141,7 +141,8 @@ export class ModelHeaders {
     const reply = await client.describe(model).finally(() => client.close());
     const described = describedSchema.safeParse(reply);
     const bytes = reply.files.reduce((sum, file) => sum + file.headerBytes, 0);
-    if (!described.success || reply.files.length > MOST_FILES || bytes > MOST_HEADER_BYTES) throw wrongModel(holder);
+    if (!described.success || reply.files.length > MOST_FILES || bytes > MOST_HEADER_BYTES)
+      throw wrongModel(this.#options.peers.nameOf(holder.member));
     const { files } = described.data;
     const folder = this.#folderOf(model);
     const partial = `${folder}.partial`;
@@ -163,7 +164,7 @@ export class ModelHeaders {
     }
     const paths = files.map((_, index) => join(partial, `${index}.bin`));
     await parse(model, paths, described.data).catch((cause: unknown) => {
-      throw wrongModel(holder, cause);
+      throw wrongModel(this.#options.peers.nameOf(holder.member), cause);
     });
     const file = await open(join(partial, DESCRIBED_FILE), 'w', 0o600);
     await file.writeFile(JSON.stringify(described.data)).finally(() => file.close());
@@ -172,8 +173,8 @@ export class ModelHeaders {
   }
 }
 
-function wrongModel(holder: ModelHolder, cause?: unknown): SliceError {
-  return new SliceError('WrongModel', `What ${shortId(holder.member)} gives as this model is another one.`, { cause });
+function wrongModel(name: string, cause?: unknown): SliceError {
+  return new SliceError('WrongModel', `What ${name} gives as this model is another one.`, { cause });
 }
 
 /** Reads the headers as if the rest of each file lay there too, and holds what they say against the content id. */

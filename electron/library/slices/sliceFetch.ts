@@ -8,9 +8,10 @@ import { SlicesClient } from '../../wire/slicesClient.ts';
 import type { SendGate } from '../../wire/slicesService.ts';
 import { LinkLost } from '../../wire/wireError.ts';
 import type { ExpectedHashes } from './expectedHashes.ts';
+import { fetchPart } from './fetchPart.ts';
 import { type FetchPiece, FetchQueue } from './fetchQueue.ts';
 import type { FileHasher } from './fileHasher.ts';
-import { type HolderPeers, isFinal, shortId } from './holderPeers.ts';
+import { type HolderPeers, isFinal } from './holderPeers.ts';
 import { SliceError } from './sliceError.ts';
 import type { StageUnit } from './stageLayout.ts';
 import type { StageWriter } from './stageWriter.ts';
@@ -41,6 +42,8 @@ const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2000;
 /** How often a tensor may come damaged although its holder has it whole. */
 const MOST_ATTEMPTS = 3;
+/** The same of one that only a member with parts of the model has: what holders still sent may have come in between. */
+const MOST_PART_TRIES = 2;
 /** How long a complete transfer waits for what other holders have recorded. */
 const COMPARE_MS = 2000;
 
@@ -54,6 +57,9 @@ export class SliceFetch {
   /** Units that are not verified, by index, with who gave bytes of them. */
   readonly #open = new Map<number, { unit: StageUnit; givers: Set<string>; attempts: number; checking: boolean }>();
   readonly #refused = new Map<string, unknown>();
+  /** How often tensors that no holder can give have been asked for where parts of the model lie, and which are asked for now. */
+  readonly #partTries = new Map<number, number>();
+  readonly #askedParts = new Set<number>();
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   #waiting: (() => void)[] = [];
@@ -161,7 +167,7 @@ export class SliceFetch {
     for await (const block of stream.read(model, ranges, this.#signal)) {
       const piece = batch[0];
       if (piece === undefined || block.byteLength > piece.to - piece.from) {
-        throw new SliceError('WrongModel', `${shortId(stream.member)} gives more than it was asked for.`);
+        throw new SliceError('WrongModel', `${this.#nameOf(stream.member)} gives more than it was asked for.`);
       }
       (await gate.begin(block.byteLength, this.#signal))();
       this.#open.get(piece.unit.index)?.givers.add(stream.member);
@@ -172,12 +178,12 @@ export class SliceFetch {
       onBytes();
       if (writer.missing(piece.unit).length === 0) this.#check(piece.unit);
     }
-    if (batch.length > 0) throw new LinkLost(`${shortId(stream.member)} ended before it had given everything.`);
+    if (batch.length > 0) throw new LinkLost(`${this.#nameOf(stream.member)} ended before it had given everything.`);
   }
 
   #refuse(holder: ModelHolder, cause: unknown): void {
     this.#refused.set(holder.member, cause);
-    const message = `${shortId(holder.member)}: ${cause instanceof Error ? cause.message : String(cause)}`;
+    const message = `${this.#nameOf(holder.member)}: ${cause instanceof Error ? cause.message : String(cause)}`;
     const problem = new SliceError('NoHolder', message, { cause });
     if (this.#refused.size === this.#options.holders.length) this.#fail(problem);
     else this.#options.onProblem(problem);
@@ -285,11 +291,11 @@ export class SliceFetch {
     for (const holder of holders) {
       if (!givers.has(holder.member)) continue;
       const onDisk = await this.#hashOnDisk(holder, unit.tensor);
-      if (onDisk !== null && onDisk !== expected.get(unit.tensor)) this.#ban(unit.tensor, holder.member);
+      if (onDisk !== null && onDisk !== expected.get(unit.tensor)) this.#noteBan(unit.tensor, holder.member);
     }
     const isHolders = [...givers].some((member) => this.#queue.isBanned(unit.tensor, member));
-    if (!isHolders) {
-      const from = [...givers].map(shortId).join(', ');
+    if (!isHolders && givers.size > 0) {
+      const from = [...givers].map((member) => this.#nameOf(member)).join(', ');
       onProblem(new SliceError('TensorDamaged', `${unit.tensor} came damaged from ${from}; it is fetched again.`));
       if (state.attempts >= MOST_ATTEMPTS) {
         throw new SliceError('TensorDamaged', `${unit.tensor} comes damaged from ${from} again and again.`);
@@ -298,6 +304,8 @@ export class SliceFetch {
     givers.clear();
     writer.damaged(unit);
     this.#queue.add([{ unit, from: 0, to: unit.bytes }]);
+    this.#failHopeless();
+    this.#wake();
   }
 
   async #hashOnDisk(holder: ModelHolder, tensor: string): Promise<string | null> {
@@ -316,12 +324,16 @@ export class SliceFetch {
   }
 
   #ban(tensor: string, member: string): void {
-    if (this.#queue.isBanned(tensor, member)) return;
-    this.#queue.ban(tensor, member);
-    const message = `${tensor} is damaged on the disk of ${shortId(member)}: verify the model there, or import it again.`;
-    this.#options.onProblem(new SliceError('TensorDamaged', message));
+    this.#noteBan(tensor, member);
     this.#failHopeless();
     this.#wake();
+  }
+
+  #noteBan(tensor: string, member: string): void {
+    if (this.#queue.isBanned(tensor, member)) return;
+    this.#queue.ban(tensor, member);
+    const message = `${tensor} is damaged on the disk of ${this.#nameOf(member)}, which checks its model now: import it there again.`;
+    this.#options.onProblem(new SliceError('TensorDamaged', message));
   }
 
   /** Fails where nobody is left who could give a tensor. */
@@ -332,10 +344,39 @@ export class SliceFetch {
       if (bad.length === 0 || !holders.every((holder) => bad.includes(holder) || this.#refused.has(holder.member))) {
         continue;
       }
-      const where = bad.map(({ member }) => shortId(member)).join(', ');
-      const message = `${unit.tensor} is damaged on the disk of ${where}, and nobody else has it: import the model again.`;
-      this.#fail(new SliceError('TensorDamaged', message));
+      const where = bad.map(({ member }) => this.#nameOf(member)).join(', ');
+      const message = `${unit.tensor} is damaged on the disk of ${where}, and no member that is there has it whole: import the model again.`;
+      this.#askForPart(unit, new SliceError('TensorDamaged', message));
     }
+  }
+
+  /** Takes a tensor from a member that has received it for a stage of its own; fails with the problem where none has. */
+  #askForPart(unit: StageUnit, problem: SliceError): void {
+    const { holders, peers, expected, writer, onBytes } = this.#options;
+    const tries = (this.#partTries.get(unit.index) ?? 0) + 1;
+    if (this.#askedParts.has(unit.index)) return;
+    if (tries > MOST_PART_TRIES) {
+      this.#fail(problem);
+      return;
+    }
+    this.#partTries.set(unit.index, tries);
+    this.#askedParts.add(unit.index);
+    const others = peers.others().filter(({ member }) => !holders.some((holder) => holder.member === member));
+    const sha256 = expected.get(unit.tensor);
+    fetchPart(unit, { ...this.#options, others, sha256, signal: this.#signal }).then(
+      (found) => {
+        this.#askedParts.delete(unit.index);
+        if (!found) return this.#fail(problem);
+        onBytes();
+        if (writer.missing(unit).length > 0) this.#failHopeless();
+        else this.#check(unit);
+      },
+      (cause: unknown) => this.#fail(cause),
+    );
+  }
+
+  #nameOf(member: string): string {
+    return this.#options.peers.nameOf(member);
   }
 
   #changed(): Promise<void> {

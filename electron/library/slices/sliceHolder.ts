@@ -1,16 +1,19 @@
 import { GgufError } from '../../gguf/ggufError.ts';
 import { headerBytes } from '../../gguf/headerBytes.ts';
-import type { ModelSource } from '../../gguf/openModel.ts';
 import { type FileReader, openFileReader } from '../../gguf/rangeReader.ts';
 import { type DescribeModelReply, HashWanted, type TensorHash } from '../../wire/generated/roomful/v1/slices.ts';
 import type { SlicePart } from '../../wire/sliceRequests.ts';
 import type { SendGate, SliceReader, SliceSource } from '../../wire/slicesService.ts';
 import { CallRefused } from '../../wire/wireError.ts';
 import type { FileHasher } from './fileHasher.ts';
-import type { HeldModel, HeldModels } from './heldModel.ts';
+import type { HeldFiles, HeldModel, HeldModels, HeldParts } from './heldModel.ts';
 
 export interface SliceHolderOptions {
   held: Pick<HeldModels, 'find'>;
+  /** What was received of a model that is not held; undefined where nothing was. */
+  parts?: (model: string) => Promise<HeldParts | undefined>;
+  /** Hears that a tensor is not what was recorded, because somebody asked what lies on the disk. */
+  onDamaged?: (model: string) => void;
   /** Decides when hashing may go on. */
   gate: SendGate;
   hasher: FileHasher;
@@ -34,7 +37,7 @@ export class SliceHolder implements SliceSource {
   }
 
   async open(model: string): Promise<SliceReader> {
-    return new HeldSlices((await this.#find(model)).source);
+    return this.#slices(await this.#findAny(model));
   }
 
   async *hash(
@@ -43,8 +46,9 @@ export class SliceHolder implements SliceSource {
     wanted: HashWanted,
     signal: AbortSignal,
   ): AsyncGenerator<TensorHash, void, void> {
-    const { source, hashes } = await this.#find(model);
-    const slices = new HeldSlices(source);
+    const found = await this.#findAny(model);
+    const { hashes } = found;
+    const slices = this.#slices(found);
     try {
       for (const tensor of tensors) {
         const recorded = wanted === HashWanted.HASH_WANTED_ON_DISK ? undefined : hashes.get(tensor);
@@ -53,6 +57,8 @@ export class SliceHolder implements SliceSource {
           (wanted === HashWanted.HASH_WANTED_RECORDED
             ? ''
             : await this.#compute(model, slices, tensor, wanted === HashWanted.HASH_WANTED_ON_DISK, signal));
+        const known = hashes.get(tensor);
+        if (sha256 !== '' && known !== undefined && sha256 !== known) this.#options.onDamaged?.(model);
         yield { tensor, sha256: Buffer.from(sha256, 'hex'), recorded: recorded !== undefined };
       }
     } finally {
@@ -80,6 +86,18 @@ export class SliceHolder implements SliceSource {
     }
   }
 
+  /** Whole, else what was received of it. */
+  async #findAny(model: string): Promise<HeldModel | HeldParts> {
+    const held = await this.#options.held.find(model);
+    return held ?? (await this.#options.parts?.(model)) ?? this.#find(model);
+  }
+
+  #slices(found: HeldModel | HeldParts): HeldSlices {
+    return 'source' in found
+      ? new HeldSlices(found.source, headerBytes(found.source))
+      : new HeldSlices(found.files, []);
+  }
+
   async #find(model: string): Promise<HeldModel> {
     const held = await this.#options.held.find(model);
     if (held === undefined) throw new CallRefused('NotHeld', 'This member does not hold that model, or not any more.');
@@ -89,13 +107,14 @@ export class SliceHolder implements SliceSource {
 
 /** The files of one model, opened as they are needed. */
 class HeldSlices implements SliceReader {
-  readonly #source: ModelSource;
-  readonly #headers: number[];
+  readonly #source: HeldFiles;
+  readonly #headers: readonly number[];
   readonly #readers = new Map<number, Promise<FileReader>>();
 
-  constructor(source: ModelSource) {
+  /** `headers`: bytes before the first tensor of each file, where they are given away too. */
+  constructor(source: HeldFiles, headers: readonly number[]) {
     this.#source = source;
-    this.#headers = headerBytes(source);
+    this.#headers = headers;
   }
 
   /** Where a tensor lies; rejects where its file has changed. */

@@ -19,7 +19,8 @@ import type { CheckOptions } from './damagedTensors.ts';
 import { chooseEvictions } from './diskBudget.ts';
 import { ExpectedHashes } from './expectedHashes.ts';
 import type { FileHasher } from './fileHasher.ts';
-import type { HeldModel, HeldModels } from './heldModel.ts';
+import type { HeldModel, HeldModels, HeldParts } from './heldModel.ts';
+import { heldParts } from './heldParts.ts';
 import type { HolderPeers } from './holderPeers.ts';
 import { findLocalTensors } from './localTensors.ts';
 import { ModelHeaders } from './modelHeaders.ts';
@@ -141,6 +142,17 @@ export class StageFileStore implements StageFiles {
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
       return [{ model, startLayer, endLayer, bytes, usedAt, inUse: this.#leases.has(key) }];
     });
+  }
+
+  /** The tensors of a model that lie in whole stage files here; undefined where there are none. */
+  parts(model: string): Promise<HeldParts | undefined> {
+    const trusted = this.#folders.list().filter(({ key }) => !this.#suspect.has(key));
+    return heldParts(model, trusted);
+  }
+
+  /** What lies in the stage files of a model is read again before anybody gets it. */
+  suspect(model: string): void {
+    for (const { key, record } of this.#folders.list()) if (record?.model === model) this.#suspect.add(key);
   }
 
   /** The content id of a model of which parts lie here, see `modelCalled`; null where there is none. */
@@ -315,7 +327,7 @@ export class StageFileStore implements StageFiles {
     const layout = stageLayout(known.source, { start: startLayer, end: endLayer });
     const folder = await this.#folders.make(key);
     // Whole files that are not to be trusted as they are become unfinished ones of which everything lies there already.
-    const expected = new ExpectedHashes();
+    const expected = new ExpectedHashes((member) => this.#options.peers.nameOf(member));
     if (folder.record !== null)
       await this.#reopen(folder, folder.record, layout, await goodTensors(this.#options.hasher, folder, { signal }));
     await this.#makeRoom(key, layout);
