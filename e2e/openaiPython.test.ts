@@ -49,7 +49,7 @@ describe.skipIf(!isThere)('the openai package of Python, against three members',
   }, 180_000);
   afterAll(() => room.close());
 
-  it('chats, streams, is given log probabilities, JSON of a schema and embeddings, and leaves', async () => {
+  it('chats, streams, calls a tool in two turns, is given log probabilities, JSON of a schema, responses and embeddings, and leaves', async () => {
     const args = [script, `${room.lead.gateway}/v1`, model.id, known?.questions[0] ?? ''];
     const { stdout } = await promisify(execFile)(python, args, { env });
     const seen = JSON.parse(stdout);
@@ -60,6 +60,10 @@ describe.skipIf(!isThere)('the openai package of Python, against three members',
       finish: 'stop',
       usage_adds_up: true,
       usage_last: true,
+      called: ['tool_calls', 'weather', ['city']],
+      after_call: expect.stringMatching(/^(stop|length|tool_calls)$/),
+      response: known?.answer,
+      response_streamed: known?.answer,
       embeddings: [1, 1],
       base64_is_float: true,
       aborted: true,

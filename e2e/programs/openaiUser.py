@@ -35,6 +35,29 @@ formatted = client.chat.completions.create(
 )
 seen["json"] = json.loads(formatted.choices[0].message.content)
 
+weather = {
+    "name": "weather",
+    "parameters": {
+        "type": "object",
+        "properties": {"city": {"type": "string", "enum": ["Oslo", "Rome"]}},
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+}
+tools = [{"type": "function", "function": weather}]
+called = client.chat.completions.create(**asked, tools=tools, tool_choice="required", parallel_tool_calls=False)
+message = called.choices[0].message
+call = message.tool_calls[0]
+seen["called"] = [called.choices[0].finish_reason, call.function.name, sorted(json.loads(call.function.arguments))]
+turns = [*asked["messages"], message, {"role": "tool", "tool_call_id": call.id, "content": "7 degrees"}]
+after = client.chat.completions.create(**{**asked, "messages": turns}, tools=tools, max_tokens=16)
+seen["after_call"] = after.choices[0].finish_reason
+
+written = client.responses.create(model=model, input=question, temperature=0)
+parts = client.responses.create(model=model, input=question, temperature=0, stream=True)
+seen["response"] = written.output_text
+seen["response_streamed"] = "".join(one.delta for one in parts if one.type == "response.output_text.delta")
+
 texts = ["A hop.", "A stage."]
 floats = client.embeddings.create(model=model, input=texts, encoding_format="float")
 packed = client.embeddings.create(model=model, input=texts[0], encoding_format="base64").data[0].embedding
