@@ -19,12 +19,12 @@ import type { CheckOptions } from './damagedTensors.ts';
 import { chooseEvictions } from './diskBudget.ts';
 import { ExpectedHashes } from './expectedHashes.ts';
 import type { FileHasher } from './fileHasher.ts';
-import type { HeldModel, HeldModels, HeldParts } from './heldModel.ts';
+import type { HeldModels, HeldParts } from './heldModel.ts';
 import { heldParts } from './heldParts.ts';
 import type { HolderPeers } from './holderPeers.ts';
 import { findLocalTensors } from './localTensors.ts';
 import { ModelHeaders } from './modelHeaders.ts';
-import { recordedHashes } from './recordedHashes.ts';
+import { OneModel, weightsOf } from './oneModel.ts';
 import { SliceError } from './sliceError.ts';
 import { type StageFolder, StageFolders, stageKey } from './stageFolders.ts';
 import { EMBEDDING_FILE, type StageLayout, stageLayout, VOCABULARY_FILE, wholeRole } from './stageLayout.ts';
@@ -72,6 +72,7 @@ export class StageFileStore implements StageFiles {
   readonly headers: ModelHeaders;
   readonly #options: StageFileStoreOptions;
   readonly #folders: StageFolders;
+  readonly #one: OneModel;
   readonly #boot: string;
   /** Stages whose files must be checked before they are given out. */
   readonly #suspect: Set<string>;
@@ -86,6 +87,7 @@ export class StageFileStore implements StageFiles {
     this.#boot = boot;
     this.#suspect = suspect;
     const { folder, held, peers, patienceMs = PATIENCE_MS } = options;
+    this.#one = new OneModel(options);
     this.headers = new ModelHeaders({ folder, held, peers, patienceMs });
   }
 
@@ -113,7 +115,7 @@ export class StageFileStore implements StageFiles {
       return {
         file: { path, role: wholeRole(held.source), layers: endLayer, embedding: null, vocabulary: null },
         release: async () => {},
-        check: (check) => this.#checkHeld(model, weights, check),
+        check: (check) => this.#one.checkHeld(model, weights, check),
       };
     }
     const key = stageKey(model, startLayer, endLayer);
@@ -122,7 +124,7 @@ export class StageFileStore implements StageFiles {
       const folder = await this.#inTurn(key, signal, async () => {
         const others = holders.filter(({ member }) => member !== this.#options.self());
         const ready = this.#folders.get(key);
-        if (ready !== undefined && !(await this.#hasWeights(ready, weights, others, signal))) await this.#drop(key);
+        if (ready !== undefined && !(await this.#one.hasWeights(ready, weights, others, signal))) await this.#drop(key);
         else if (ready !== undefined && (await this.#isGood(ready))) return ready;
         return this.#make(key, { startLayer, endLayer, model, holders: others }, weights, signal, onProgress);
       });
@@ -277,38 +279,6 @@ export class StageFileStore implements StageFiles {
     return working;
   }
 
-  /** Reads this member's own file before it may be loaded whole. */
-  async #checkHeld(model: string, weights: string | null, options: CheckOptions): Promise<void> {
-    const { held } = this.#options;
-    await held.check(model, options);
-    const own = (await held.find(model))?.weights ?? null;
-    if (weights === null || own === null || own === weights) return;
-    throw new StageFileDamaged(
-      'The file of this model on this disk has other weights than the one that is to be served.',
-    );
-  }
-
-  /** Whether whole files are of a model with these weights; those that were made before anyone knew are asked about. */
-  async #hasWeights(
-    folder: StageFolder,
-    weights: string | null,
-    holders: readonly ModelHolder[],
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const { record } = folder;
-    if (record === null || weights === null || record.weights === weights) return true;
-    if (record.weights !== null) return false;
-    const { peers, held } = this.#options;
-    const names = record.tensors.map(({ tensor }) => tensor);
-    const own = await held.find(record.model);
-    const known =
-      own?.weights === weights ? own.hashes : await recordedHashes(record.model, names, { holders, peers, signal });
-    if (!record.tensors.every(({ tensor, sha256 }) => known.get(tensor) === sha256)) return false;
-    folder.record = { ...record, weights };
-    await writeStageRecord(folder.path, folder.record);
-    return true;
-  }
-
   /** A look at what the file system says; the bytes were checked before the record was written. */
   async #isGood({ key, path, record }: StageFolder): Promise<boolean> {
     if (record === null || this.#suspect.has(key)) return false;
@@ -339,11 +309,11 @@ export class StageFileStore implements StageFiles {
         .filter((each) => each.key !== key && !this.#suspect.has(each.key))
         .filter(({ record }) => weights === null || record?.weights === weights);
       const { held: models } = this.#options;
-      const held = known.isHeld ? await this.#donor(model, weights, holders, signal) : await models.remains(model);
+      const held = known.isHeld ? await this.#one.donor(model, weights, holders, signal) : await models.remains(model);
       const local = await findLocalTensors(model, { kept, held, expected });
       writer = await StageWriter.open(layout, folder.path, journal, local.clones(layout));
       const { peers, hasher, gate, patienceMs = PATIENCE_MS, onProblem } = this.#options;
-      await this.#forgetOthers(writer, { model, weights, holders, signal });
+      await this.#one.forgetOthers(writer, { model, weights, holders, signal });
       await transferStage({
         ...{ writer, known, holders, expected, peers, hasher, gate, patienceMs, signal, onProgress, onProblem },
         localTensors: (tensor) => local.tensors(tensor),
@@ -382,49 +352,6 @@ export class StageFileStore implements StageFiles {
     }
     await rm(join(folder.path, JOURNAL_FILE), { force: true });
     return folder;
-  }
-
-  /** This member's own file, once it is known to be the same model: its header alone does not say so. */
-  async #donor(
-    model: string,
-    weights: string | null,
-    holders: readonly ModelHolder[],
-    signal: AbortSignal,
-  ): Promise<HeldModel | undefined> {
-    const { held } = this.#options;
-    const found = await held.find(model);
-    if (found === undefined || found.weights !== undefined || holders.length === 0) {
-      return weights === null || found?.weights === undefined || found.weights === weights ? found : undefined;
-    }
-    await held.check(model, { signal }).catch((cause: unknown) => {
-      if (!(cause instanceof StageFileDamaged)) throw cause;
-      this.#options.onProblem(new SliceError('TensorDamaged', cause.message, { cause }));
-    });
-    const read = await held.find(model);
-    return weights === null || read?.weights === weights ? read : undefined;
-  }
-
-  /** What an earlier try took from a model with other weights is fetched again. */
-  async #forgetOthers(
-    writer: StageWriter,
-    {
-      model,
-      weights,
-      holders,
-      signal,
-    }: Pick<StageFileRequest, 'model' | 'holders'> & {
-      weights: string | null;
-      signal: AbortSignal;
-    },
-  ): Promise<void> {
-    const verified = writer.layout.units.filter((unit) => writer.verifiedAs(unit) !== undefined);
-    const able = holders.filter((holder) => holder.weights === weights);
-    if (weights === null || verified.length === 0 || able.length === 0) return;
-    const names = verified.map(({ tensor }) => tensor);
-    const known = await recordedHashes(model, names, { holders: able, peers: this.#options.peers, signal });
-    for (const unit of verified) {
-      if ((known.get(unit.tensor) ?? writer.verifiedAs(unit)) !== writer.verifiedAs(unit)) writer.damaged(unit);
-    }
   }
 
   /** Turns whole files into unfinished ones that lack the tensors that are not good. */
@@ -511,11 +438,6 @@ export class StageFileStore implements StageFiles {
     this.#whole.delete(key);
     if (await this.#folders.remove(key)) this.headers.forget(key.slice(0, key.indexOf('/')));
   }
-}
-
-/** The weights that are to be served, as far as any holder knows them. */
-function weightsOf(holders: readonly ModelHolder[]): string | null {
-  return holders.find(({ weights }) => weights !== undefined)?.weights ?? null;
 }
 
 /** How the file system sees the files of a stage. */
