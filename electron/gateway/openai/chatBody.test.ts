@@ -159,6 +159,11 @@ describe('readChatBody', () => {
     ['store', true],
     ['service_tier', 'priority'],
     ['ignore_eos', true],
+    ['use_beam_search', true],
+    ['bad_words', ['a']],
+    ['echo', true],
+    ['best_of', 3],
+    ['n_predict', 3],
     ['guided_regex', 'a+'],
     ['xtc_probability', 0.5],
   ])('refuses %s, which is not served yet', (field, value) => {

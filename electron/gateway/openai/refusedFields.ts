@@ -3,6 +3,20 @@ import { invalidField } from '../gatewayError.ts';
 
 /** Of llama-server, vLLM and OpenAI's streams, in chats and completions alike. */
 const commonFields: Record<string, readonly unknown[]> = {
+  bad_words: [[]],
+  length_penalty: [1],
+  logits_processors: [[]],
+  lora: [[]],
+  n_predict: [-1],
+  n_probs: [0],
+  penalty_alpha: [0],
+  prompt_logprobs: [],
+  repeat_last_n: [-1],
+  samplers: [[], ''],
+  skip_special_tokens: [true],
+  top_n_sigma: [-1, 0],
+  truncate_prompt_tokens: [],
+  use_beam_search: [false],
   dry_multiplier: [0],
   dynatemp_range: [0],
   guided_choice: [],
@@ -37,8 +51,12 @@ const chatFields: Record<string, readonly unknown[]> = {
   store: [false],
   verbosity: ['medium'],
   web_search_options: [],
-
   continue_final_message: [false],
+  add_generation_prompt: [true],
+  add_special_tokens: [false],
+  best_of: [1],
+  echo: [false],
+  include_reasoning: [true],
   ...commonFields,
 };
 
