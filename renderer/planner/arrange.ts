@@ -3,7 +3,7 @@ import type { Position, Question } from './scenario/scenario.ts';
 
 export const NODE_HEIGHT = 120;
 const LEAST_WIDTH = 196;
-const MOST_WIDTH = 320;
+export const MOST_WIDTH = 320;
 /** Pixels between members that stand in order. */
 export const COLUMN = 336;
 export const ROW = 204;

@@ -1,17 +1,19 @@
-import { type EdgeProps, type InternalNode, useInternalNode } from '@xyflow/react';
+import { type EdgeProps, useInternalNode } from '@xyflow/react';
 import { memo } from 'react';
 import { formatMs } from '../../controls/formatMs.ts';
-import { NODE_HEIGHT } from '../arrange.ts';
+import { NODE_HEIGHT, nodeWidth } from '../arrange.ts';
+import { usePlayground } from '../playgroundStore.ts';
+import { memberViews } from '../scenario/memberView.ts';
 import { type Box, edgePath } from './edgePath.ts';
 import type { HopEdge as HopEdgeType } from './hopEdges.ts';
 
 /** One hop with its milliseconds; token ids go along a thin bent line. */
 export const HopEdge = memo(function HopEdge({ source, target, data }: EdgeProps<HopEdgeType>) {
-  const from = useInternalNode(source);
-  const to = useInternalNode(target);
-  if (from === undefined || to === undefined || data === undefined) return null;
+  const from = useBox(source);
+  const to = useBox(target);
+  if (from === null || to === null || data === undefined) return null;
   const tokens = data.carries === 'tokens';
-  const { path, label } = edgePath(boxOf(from), boxOf(to), tokens);
+  const { path, label } = edgePath(from, to, tokens);
   return (
     <g className={`hop-edge ${tokens ? 'hop-edge-tokens' : `band-${data.color}`}`}>
       <path d={path} markerEnd={`url(#hop-arrow-${tokens ? 'tokens' : data.color})`} />
@@ -22,7 +24,14 @@ export const HopEdge = memo(function HopEdge({ source, target, data }: EdgeProps
   );
 });
 
-function boxOf({ internals, width }: InternalNode): Box {
-  const { x, y } = internals.positionAbsolute;
-  return { x, y, width: width ?? 0, height: NODE_HEIGHT };
+/** Where a member's card is, which is as wide as its memory wants. */
+function useBox(id: string): Box | null {
+  const node = useInternalNode(id);
+  const width = usePlayground(({ history }) => {
+    const view = memberViews(history.present.question).get(id);
+    return view === undefined ? null : nodeWidth(view.memoryBytes);
+  });
+  if (node === undefined || width === null) return null;
+  const { x, y } = node.internals.positionAbsolute;
+  return { x, y, width, height: NODE_HEIGHT };
 }

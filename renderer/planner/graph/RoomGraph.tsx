@@ -1,12 +1,11 @@
-import { Background, type NodeChange, ReactFlow, type ReactFlowInstance, Position as Side } from '@xyflow/react';
-import { useEffect, useMemo, useRef } from 'react';
-import { arrange, NODE_HEIGHT, nodeWidth } from '../arrange.ts';
+import { Background, type NodeChange, ReactFlow, type ReactFlowInstance } from '@xyflow/react';
+import { useEffect, useRef } from 'react';
 import { endGesture, moveMember, select, usePlayground } from '../playgroundStore.ts';
-import type { Scenario } from '../scenario/scenario.ts';
 import { HopEdge } from './HopEdge.tsx';
-import { type HopEdge as HopEdgeType, hopEdges } from './hopEdges.ts';
+import { type HopEdge as HopEdgeType, hopEdges, sameEdge } from './hopEdges.ts';
 import { MemberNode, type MemberNodeType } from './MemberNode.tsx';
 import { reuse } from './reuse.ts';
+import { roomNodes, sameNode } from './roomNodes.ts';
 import '@xyflow/react/dist/base.css';
 import './RoomGraph.css';
 
@@ -18,12 +17,10 @@ const colors = [0, 1, 2, 3, 4, 5];
 
 /** The room as a graph: members that can be dragged, and the hops between them. */
 export function RoomGraph() {
-  const scenario = usePlayground(({ history }) => history.present);
-  const selected = usePlayground((store) => store.selected);
-  const nodes = useNodes(scenario, selected);
-  const edges = useEdges(scenario);
+  const nodes = useNodes();
+  const edges = useEdges();
   const flow = useRef<ReactFlowInstance<MemberNodeType, HopEdgeType> | null>(null);
-  const count = scenario.question.members.length;
+  const count = nodes.length;
   // biome-ignore lint/correctness/useExhaustiveDependencies: whoever joins should be seen
   useEffect(() => {
     void flow.current?.fitView(fit);
@@ -69,53 +66,20 @@ function onNodesChange(changes: NodeChange<MemberNodeType>[]): void {
   }
 }
 
-function useNodes({ question, positions }: Scenario, selected: string | null): MemberNodeType[] {
+function useNodes(): MemberNodeType[] {
   const before = useRef<MemberNodeType[]>([]);
-  return useMemo(() => {
-    const fallback = question.members.some(({ id }) => positions[id] === undefined) ? arrange(question) : {};
-    const next = question.members.map(({ id, name, memoryBytes }): MemberNodeType => {
-      const width = nodeWidth(memoryBytes);
-      const middle = { x: width / 2, y: NODE_HEIGHT / 2, width: 1, height: 1, position: Side.Bottom };
-      return {
-        id,
-        type: 'member',
-        position: positions[id] ?? fallback[id] ?? { x: 0, y: 0 },
-        data: {},
-        width,
-        height: NODE_HEIGHT,
-        selected: id === selected,
-        ariaLabel: name,
-        handles: [
-          { ...middle, type: 'source' },
-          { ...middle, type: 'target' },
-        ],
-      };
-    });
-    before.current = reuse(before.current, next, sameNode);
+  return usePlayground(({ history, selected }) => {
+    before.current = reuse(before.current, roomNodes(history.present, selected), sameNode);
     return before.current;
-  }, [question, positions, selected]);
+  });
 }
 
-function sameNode(a: MemberNodeType, b: MemberNodeType): boolean {
-  return (
-    a.position.x === b.position.x &&
-    a.position.y === b.position.y &&
-    a.width === b.width &&
-    a.selected === b.selected &&
-    a.ariaLabel === b.ariaLabel
-  );
-}
-
-function useEdges({ question }: Scenario): HopEdgeType[] {
+function useEdges(): HopEdgeType[] {
   const before = useRef<HopEdgeType[]>([]);
-  return useMemo(() => {
-    before.current = reuse(before.current, hopEdges(question), sameEdge);
+  return usePlayground(({ history }) => {
+    before.current = reuse(before.current, hopEdges(history.present.question), sameEdge);
     return before.current;
-  }, [question]);
-}
-
-function sameEdge(a: HopEdgeType, b: HopEdgeType): boolean {
-  return a.data?.ms === b.data?.ms && a.data?.color === b.data?.color;
+  });
 }
 
 function ArrowHeads() {

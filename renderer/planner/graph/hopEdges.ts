@@ -42,3 +42,7 @@ export function hopEdges(question: Question): HopEdge[] {
     ];
   });
 }
+
+export function sameEdge(a: HopEdge, b: HopEdge): boolean {
+  return a.data?.ms === b.data?.ms && a.data?.color === b.data?.color;
+}

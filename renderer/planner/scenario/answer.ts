@@ -57,8 +57,25 @@ function plannerOptions(question: Question): PlanOptions {
   };
 }
 
+let lastLinks: { of: Pick<Question, 'members' | 'links' | 'network'>; links: Link[] } | null = null;
+
+/** The links of a room; those of the last one where nothing that they are made of has changed, as while memory is dragged. */
+function linksOf(of: Question): Link[] {
+  if (lastLinks === null || !sameWays(lastLinks.of, of)) lastLinks = { of, links: newLinks(of) };
+  return lastLinks.links;
+}
+
+function sameWays(a: Pick<Question, 'members' | 'links' | 'network'>, b: Question): boolean {
+  return (
+    a.links === b.links &&
+    a.network === b.network &&
+    a.members.length === b.members.length &&
+    a.members.every(({ id, addedMs }, index) => id === b.members[index]?.id && addedMs === b.members[index]?.addedMs)
+  );
+}
+
 /** Measured links as they are, and one for every other pair from the room's network. */
-function linksOf({ members, links, network }: Question): Link[] {
+function newLinks({ members, links, network }: Question): Link[] {
   const measured = new Map(links.map((link) => [`${link.from} ${link.to}`, link]));
   return members.flatMap((from) =>
     members.flatMap((to): Link[] => {

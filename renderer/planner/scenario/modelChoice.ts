@@ -26,8 +26,18 @@ const vocabularySize = 128_256;
 /** Keys and values of 8 heads of 128 at f16, as most models of today have. */
 const kvBytesPerToken = 2 * 8 * 128 * 2;
 
+const shapes = new WeakMap<ModelChoice, ModelShape | null>();
+
 /** The shape that the planner wants. Null for a known model that this version does not know. */
 export function shapeOf(choice: ModelChoice): ModelShape | null {
+  const known = shapes.get(choice);
+  if (known !== undefined) return known;
+  const shape = newShape(choice);
+  shapes.set(choice, shape);
+  return shape;
+}
+
+function newShape(choice: ModelChoice): ModelShape | null {
   if (choice.kind === 'known') return knownModel(choice.id)?.shape ?? null;
   if (choice.kind === 'library' && choice.shape !== null) return { ...choice.shape, name: choice.name };
   return equalShape(choice, modelName(choice));
