@@ -121,7 +121,8 @@ function rendererProbes(): Probe[] {
   ]);
   for (const specifier of ['../electron/main.ts', '../electron/member.ts', '../electron/preload.ts', 'node:fs'])
     probes.push({ file: 'renderer/a.ts', specifier, allowed: false });
-  for (const specifier of ['../electron/gateway/memberApi.ts', './gateway/x.ts', 'react', 'zustand'])
+  const fixtures = '../electron/gateway/testing/memberFixtures.ts';
+  for (const specifier of ['../electron/gateway/memberApi.ts', fixtures, './gateway/x.ts', 'react', 'zustand'])
     probes.push({ file: 'renderer/a.ts', specifier, allowed: true });
   for (const specifier of ['zod', '../planner/x.ts'])
     probes.push({ file: 'electron/gateway/memberApi.ts', specifier, allowed: true });

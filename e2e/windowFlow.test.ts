@@ -128,9 +128,9 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
       .waitFor();
     const added = page.getByRole('region', { name: 'Files being added' });
     await added.getByRole('heading', { name: 'Added' }).waitFor();
-    expect(await added.locator('.progress-row').allInnerTexts()).toEqual(
-      [3, 1, 2].map((n) => expect.stringMatching(new RegExp(`^set-0000${n}-of-00003\\.gguf\\s*there$`))),
-    );
+    expect(await added.locator('.progress-row').allInnerTexts()).toEqual([
+      expect.stringMatching(/^set\.gguf · 3 files\s*there$/),
+    ]);
     await added.getByRole('button', { name: 'Close' }).click();
 
     await show(page, 'Settings');

@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)('the window', () => {
       expect(violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`)).toEqual([]);
     };
     await openWindow({ colorScheme });
-    await page.getByText('npm run demo').waitFor();
+    await page.getByText('begins with small ones').waitFor();
     await check('idle');
     await page.context().close();
     await openWindow({ colorScheme }, '/');

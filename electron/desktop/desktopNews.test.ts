@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { download, member, pipeline } from '../gateway/testing/memberFixtures.ts';
 import { desktopNews } from './desktopNews.ts';
-import { download, member, type Parts, pipeline, pool, snapshot } from './testing/snapshots.ts';
+import { type Parts, pool, snapshot } from './testing/snapshots.ts';
 
 const titles = (before: Parts, after: Parts) =>
   desktopNews(snapshot(before), snapshot(after)).map(({ title, page }) => `${page}: ${title}`);

@@ -1,8 +1,9 @@
 import { expect, test, vi } from 'vitest';
+import { pipeline, member as poolMember } from '../gateway/testing/memberFixtures.ts';
 import { localMemberApi } from '../gateway/window/memberState.ts';
 import { standIn } from './testing/electronStandIn.ts';
 import { called, settled, show, start, theQuestion, theTray, theWindow, world } from './testing/shellHarness.ts';
-import { gateway, pipeline, pool, member as poolMember } from './testing/snapshots.ts';
+import { gateway, pool } from './testing/snapshots.ts';
 
 test('shows each state as it comes', async () => {
   await start();

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { pipeline } from '../gateway/testing/memberFixtures.ts';
 import { ipcChannels } from './ipcChannels.ts';
 import { app, standIn } from './testing/electronStandIn.ts';
 import { settled, show, start, theTray, theWindow } from './testing/shellHarness.ts';
-import { gateway, pipeline } from './testing/snapshots.ts';
+import { gateway } from './testing/snapshots.ts';
 
 const shown = () => standIn.notifications.map(({ title }) => title);
 

@@ -1,8 +1,9 @@
 import { expect, test, vi } from 'vitest';
+import { pipeline } from '../gateway/testing/memberFixtures.ts';
 import type { DesktopMember } from './desktopMember.ts';
 import { app, powerMonitor, standIn } from './testing/electronStandIn.ts';
 import { ended, settled, show, start, theQuestion, theTray, theWindow, world } from './testing/shellHarness.ts';
-import { pipeline, pool } from './testing/snapshots.ts';
+import { pool } from './testing/snapshots.ts';
 
 test('a shutdown ends everything without a question', async () => {
   await start();

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { download, member, type Parts, pipeline, pool, snapshot } from './testing/snapshots.ts';
+import { download, member, pipeline } from '../gateway/testing/memberFixtures.ts';
+import { type Parts, pool, snapshot } from './testing/snapshots.ts';
 import { type TrayState, trayView } from './trayView.ts';
 
 const build = { kind: 'BuildMismatch', expected: 'a', found: 'b' } as const;

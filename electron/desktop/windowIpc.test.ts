@@ -1,9 +1,10 @@
 import { expect, test, vi } from 'vitest';
 import type { MemberState } from '../gateway/memberApi.ts';
+import { pipeline } from '../gateway/testing/memberFixtures.ts';
 import { ipcChannels } from './ipcChannels.ts';
 import { standIn } from './testing/electronStandIn.ts';
 import { start, theWindow, world } from './testing/shellHarness.ts';
-import { gateway, pipeline, snapshot } from './testing/snapshots.ts';
+import { gateway, snapshot } from './testing/snapshots.ts';
 
 const idle = snapshot().state;
 const serving = snapshot({ pipelines: [pipeline()] }).state;

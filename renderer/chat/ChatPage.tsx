@@ -4,6 +4,7 @@ import { Empty } from '../controls/Empty.tsx';
 import { saveFile } from '../controls/saveFile.ts';
 import { useMember } from '../member/memberStore.ts';
 import { Page } from '../shell/Page.tsx';
+import { hrefOf } from '../shell/route.ts';
 import { ChatSettingsPanel } from './ChatSettingsPanel.tsx';
 import { Composer } from './Composer.tsx';
 import { ConversationList } from './ConversationList.tsx';
@@ -100,6 +101,9 @@ function ChatBody({ model }: { model: string | null }) {
     return (
       <Empty icon="chat" title="No model is serving yet">
         <p>As soon as one serves, you can talk to it here. Chats that you had are on the left.</p>
+        <a className="quiet-button" href={hrefOf('models')}>
+          Choose a model
+        </a>
       </Empty>
     );
   }

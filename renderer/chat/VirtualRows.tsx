@@ -77,10 +77,10 @@ function useRowHeights(heights: Map<string, number>, onChange: () => void): (ele
       if (element === null) return;
       observer.current ??= new ResizeObserver((entries) => {
         let changed = false;
-        for (const { target } of entries) {
+        for (const { target, borderBoxSize } of entries) {
           const id = target instanceof HTMLElement ? target.dataset.row : undefined;
-          const height = target.getBoundingClientRect().height;
-          if (id === undefined || !target.isConnected || heights.get(id) === height) continue;
+          const height = borderBoxSize[0]?.blockSize;
+          if (id === undefined || height === undefined || !target.isConnected || heights.get(id) === height) continue;
           heights.set(id, height);
           changed = true;
         }

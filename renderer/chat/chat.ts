@@ -6,10 +6,11 @@ import { streamChat } from './streamChat.ts';
 export const chat = createChat({
   call: callMember,
   stream: streamChat,
-  membersOf: (model) => {
-    const { pipelines = [] } = useMember.getState().member ?? {};
-    const members = pipelines.filter(({ modelId }) => modelId === model).flatMap(({ placement }) => placement);
-    return [...new Set(members.map(({ member }) => member))];
+  servedBy: (model) => {
+    const pipelines = (useMember.getState().member?.pipelines ?? []).filter(({ modelId }) => modelId === model);
+    const members = pipelines.flatMap(({ placement }) => placement.map(({ member }) => member));
+    const acceptances = pipelines.flatMap(({ figures }) => figures?.acceptance ?? []);
+    return { members: [...new Set(members)], acceptance: acceptances[0] ?? null };
   },
   now: Date.now,
   newId: () => crypto.randomUUID(),

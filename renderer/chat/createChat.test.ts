@@ -48,7 +48,7 @@ beforeEach(() => {
   chat = createChat({
     call: call as MemberApi['call'],
     stream: scripted,
-    membersOf: () => ['desk', 'lap'],
+    servedBy: () => ({ members: ['desk', 'lap'], acceptance: 0.75 }),
     now: () => {
       clock += 200;
       return clock;
@@ -69,7 +69,7 @@ test('an answer arrives in pieces, with its pace and the members involved, and i
   await chat.ask('demo', 'What is a hop?');
   expect(contents()).toEqual(['What is a hop?', 'A hop is one trip.']);
   const facts = thread()[1]?.answer;
-  expect(facts && answerLine(facts)).toBe('5 tokens · 20.0 tokens per second · desk, lap');
+  expect(facts && answerLine(facts)).toBe('5 tokens · 20.0 tokens per second · 75 % of drafts accepted · desk, lap');
   expect(saved.map(({ messages }) => messages.length)).toEqual([1, 1]);
   expect(saved[0]?.changes).toMatchObject({ title: 'What is a hop?' });
   expect(chatAsMarkdown(shown())).toContain('A hop is one trip.\n\n_5 tokens');

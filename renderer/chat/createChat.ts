@@ -38,8 +38,8 @@ export interface ChatState {
 export interface ChatWorld {
   call: MemberApi['call'];
   stream: (request: ChatRequest, signal: AbortSignal) => AsyncIterable<ChatEvent>;
-  /** Names of the members that compute a model. */
-  membersOf: (model: string) => string[];
+  /** Names of the members that compute a model, and the share of its drafts that was accepted lately; null for none. */
+  servedBy: (model: string) => Pick<AnswerFacts, 'members' | 'acceptance'>;
   /** Milliseconds since 1970. */
   now: () => number;
   newId: () => string;
@@ -50,7 +50,7 @@ export interface ChatWorld {
 const TITLE = 60; // characters
 
 /** The conversations of this window, and all that can be done with them. */
-export function createChat({ call, stream, membersOf, now, newId, nextFrame }: ChatWorld) {
+export function createChat({ call, stream, servedBy, now, newId, nextFrame }: ChatWorld) {
   const useChat = create<ChatState>()(() => ({
     heads: null,
     shown: fresh(newId()),
@@ -122,7 +122,7 @@ export function createChat({ call, stream, membersOf, now, newId, nextFrame }: C
       model,
       tokens: null,
       tokensPerSecond: null,
-      members: membersOf(model),
+      ...servedBy(model),
       outcome: 'done',
       problem: null,
     };
@@ -156,6 +156,8 @@ export function createChat({ call, stream, membersOf, now, newId, nextFrame }: C
     if (facts.tokens !== null && facts.tokens > 1 && firstAt !== null && lastAt > firstAt) {
       facts.tokensPerSecond = (1000 * (facts.tokens - 1)) / (lastAt - firstAt);
     }
+    // Known a moment later than the tokens are, and only while it still serves.
+    facts.acceptance = servedBy(model).acceptance ?? facts.acceptance;
     abort = null;
     if (text === '' && facts.problem !== null) {
       set({ running: null, failure: { conversation: shown.id, question, problem: facts.problem } });

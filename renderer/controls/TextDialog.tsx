@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { type FormEvent, type KeyboardEvent, type ReactNode, useId, useState } from 'react';
 import { Dialog } from './Dialog.tsx';
 import { lineOf } from './lineOf.ts';
 
@@ -57,7 +57,12 @@ export function TextDialog({
             onChange={(event) => setText(event.target.value)}
           />
         ) : (
-          <textarea {...shared} rows={lines} onChange={(event) => setText(event.target.value)} />
+          <textarea
+            {...shared}
+            rows={lines}
+            onChange={(event) => setText(event.target.value)}
+            onKeyDown={submitOnEnter}
+          />
         )}
         {problem !== null && (
           <p className="notice" data-tone="problem" role="alert">
@@ -75,4 +80,11 @@ export function TextDialog({
       </form>
     </Dialog>
   );
+}
+
+/** A long text is pasted, and has no lines of its own: Enter does what it does in a field of one line. */
+function submitOnEnter(event: KeyboardEvent<HTMLTextAreaElement>): void {
+  if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+  event.preventDefault();
+  event.currentTarget.form?.requestSubmit();
 }

@@ -1,35 +1,48 @@
 import { create } from 'zustand';
 import { lineOf } from '../controls/lineOf.ts';
-import { type AddedFile, addFile } from './addFiles.ts';
-import { completesSet } from './completesSet.ts';
+import { callMember } from '../member/memberStore.ts';
+import { type DroppedModel, droppedModels } from './droppedModels.ts';
+import { pathOfFile } from './pathOfFile.ts';
+
+/** A model that was dropped and is being taken in. */
+export interface AddedModel {
+  name: string;
+  /** How many were dropped, and which of its set were not. */
+  files: number;
+  missing: readonly string[];
+  /** Bytes that were copied, of all. */
+  bytes: number;
+  totalBytes: number;
+  state: 'waiting' | 'copying' | 'done' | 'failed' | 'stopped';
+  /** One plain line where it has failed. */
+  problem: string | null;
+}
 
 interface DropStore {
   /** Of the last drop; gone when it is cleared. */
-  files: readonly AddedFile[];
+  models: readonly AddedModel[];
 }
 
-export const useDrop = create<DropStore>()(() => ({ files: [] }));
+export const useDrop = create<DropStore>()(() => ({ models: [] }));
 
 let abort: AbortController | null = null;
 
-/** Takes dropped files in, one after the other: the files of a set may come together, in any order. */
+/** Takes dropped files in, one after the other: the files of a set may come together, in any order, and are one model. */
 export async function takeFiles(files: readonly File[]): Promise<void> {
   if (abort !== null || files.length === 0) return;
   const mine = new AbortController();
   abort = mine;
-  useDrop.setState({
-    files: files.map(({ name, size }) => ({ name, bytes: 0, totalBytes: size, state: 'waiting', problem: null })),
-  });
-  const names = files.map(({ name }) => name);
-  for (const [index, file] of files.entries()) {
+  const dropped = droppedModels(files);
+  useDrop.setState({ models: dropped.map(waiting) });
+  for (const [index, model] of dropped.entries()) {
     if (mine.signal.aborted) {
       patch(index, { state: 'stopped' });
       continue;
     }
     patch(index, { state: 'copying' });
     try {
-      await addFile(file, completesSet(names, index), (bytes) => patch(index, { bytes }), mine.signal);
-      patch(index, { state: 'done', bytes: file.size });
+      await take(model, (bytes) => patch(index, { bytes }), mine.signal);
+      patch(index, { state: 'done' });
     } catch (cause) {
       patch(index, mine.signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: lineOf(cause) });
     }
@@ -43,11 +56,31 @@ export function stopTaking(): void {
 }
 
 export function clearDrop(): void {
-  if (abort === null) useDrop.setState({ files: [] });
+  if (abort === null) useDrop.setState({ models: [] });
 }
 
-function patch(index: number, changes: Partial<AddedFile>): void {
-  useDrop.setState(({ files }) => ({
-    files: files.map((file, at) => (at === index ? { ...file, ...changes } : file)),
+function waiting({ name, files, missing }: DroppedModel<File>): AddedModel {
+  const totalBytes = files.reduce((sum, { size }) => sum + size, 0);
+  return { name, files: files.length, missing, bytes: 0, totalBytes, state: 'waiting', problem: null };
+}
+
+async function take(
+  { files }: DroppedModel<File>,
+  onCopied: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let before = 0;
+  let path = '';
+  for (const file of files) {
+    path = await pathOfFile(file, (bytes) => onCopied(before + bytes), signal);
+    before += file.size;
+    onCopied(before);
+  }
+  await callMember('importModel', { path });
+}
+
+function patch(index: number, changes: Partial<AddedModel>): void {
+  useDrop.setState(({ models }) => ({
+    models: models.map((model, at) => (at === index ? { ...model, ...changes } : model)),
   }));
 }

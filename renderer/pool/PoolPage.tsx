@@ -33,9 +33,7 @@ export function PoolPage() {
           {problem}
         </p>
       )}
-      {pool === null ? (
-        <p className="quiet">Waiting for the member on this machine …</p>
-      ) : (
+      {pool !== null && (
         <>
           {pool.status.pool === null && <NoPool onAsk={setDialog} />}
           <LoneAdmin members={pool.members} onPromote={(member) => setDialog({ kind: 'promote', member })} />
@@ -161,17 +159,12 @@ function Serving() {
     <section className="card" aria-label="Serving">
       <Empty icon="models" title="No model is serving yet">
         <p>
-          Drop a GGUF on this window, or choose one under <a href={hrefOf('models')}>Models</a>, and serve it on this
-          machine and its neighbours. Where its layers lie will be seen here.
+          Drop a GGUF on this window and serve it on this machine and its neighbours. Without one, the list under Models
+          begins with small ones that are downloaded for you. Where the layers lie will be seen here.
         </p>
-        {window.roomful === undefined ? (
-          <p>
-            To try it first with the small model that comes along, run <code>npm run demo</code> in the folder of
-            Roomful.
-          </p>
-        ) : (
-          <p>The list there begins with small ones, which are downloaded for you.</p>
-        )}
+        <a className="quiet-button" href={hrefOf('models')}>
+          Choose a model
+        </a>
       </Empty>
     </section>
   );

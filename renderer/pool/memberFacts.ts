@@ -30,8 +30,8 @@ export function stateOf({ state, reject, paused, self }: PoolMemberDetail): Memb
     return { text: 'left out', tone: 'problem', reason };
   }
   if (paused.length > 0) {
-    const why = paused.map((each) => pauses[each] ?? each).join(' and ');
-    return { text: 'paused', tone: 'warn', reason: `It shares nothing now: ${self ? 'you paused it' : why}.` };
+    const why = paused.map((each) => (self && each === 'owner' ? 'you paused it' : (pauses[each] ?? each)));
+    return { text: 'paused', tone: 'warn', reason: `It shares nothing now: ${why.join(' and ')}.` };
   }
   return { text: 'ready', tone: 'good', reason: null };
 }

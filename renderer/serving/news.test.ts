@@ -1,56 +1,13 @@
 import { expect, test } from 'vitest';
-import type { MemberState, PoolMemberDetail, PoolState, ServingPipeline } from '../../electron/gateway/memberApi.ts';
+import type { PoolMemberDetail, PoolState, ServingPipeline } from '../../electron/gateway/memberApi.ts';
+import { member, memberState, pipeline as onTwo, poolState } from '../../electron/gateway/testing/memberFixtures.ts';
 import { pipelineNews, poolNews } from './news.ts';
 
-const pipeline = (changes: Partial<ServingPipeline> = {}): ServingPipeline => ({
-  id: 'p',
-  modelId: 'demo',
-  aliases: [],
-  state: 'serving',
-  fraction: 1,
-  reason: null,
-  driver: { id: 'a', name: 'desk' },
-  contextLength: 4096,
-  placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 1, kvBytes: 0 }],
-  hops: 0,
-  lastTokensPerSecond: null,
-  figures: null,
-  ...changes,
-});
-const state = (...pipelines: ServingPipeline[]): MemberState => ({
-  self: { id: 'a', name: 'desk' },
-  pipelines,
-  endpoint: '',
-});
-const member = (id: string, changes: Partial<PoolMemberDetail> = {}): PoolMemberDetail => ({
-  id,
-  name: id,
-  state: 'alive',
-  self: id === 'a',
-  address: null,
-  shareBytes: 1,
-  devices: [],
-  build: null,
-  reject: null,
-  admin: false,
-  leads: false,
-  pinned: false,
-  paused: [],
-  link: null,
-  ...changes,
-});
-const pool = (...members: PoolMemberDetail[]): PoolState => ({
-  status: {
-    self: { id: 'a', name: 'a' },
-    pool: { id: 'pool', name: 'Room' },
-    coordinator: null,
-    epoch: null,
-    members,
-    pipelines: [],
-  },
-  members,
-  invites: [],
-});
+/** On one machine. */
+const pipeline = (changes: Partial<ServingPipeline> = {}) =>
+  onTwo({ placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 1, kvBytes: 0 }], hops: 0, ...changes });
+const state = memberState;
+const pool = (...members: PoolMemberDetail[]): PoolState => poolState(members);
 const texts = (lines: readonly { text: string }[]) => lines.map(({ text }) => text);
 
 test('every step of a pipeline is told once, with the reason where it ended', () => {
@@ -58,7 +15,7 @@ test('every step of a pipeline is told once, with the reason where it ended', ()
     state(pipeline({ state: each })),
   );
   const told = steps.slice(1).flatMap((after, index) => pipelineNews(steps[index] ?? state(), after));
-  expect(texts(told)).toEqual(['desk load demo.', 'A first token travels through demo.', 'demo serves on desk.']);
+  expect(texts(told)).toEqual(['desk loads demo.', 'A first token travels through demo.', 'demo serves on desk.']);
   const failed = state(pipeline({ state: 'failed', reason: 'lap was lost.' }));
   expect(pipelineNews(state(pipeline()), failed)).toEqual([{ text: 'demo has ended: lap was lost.', tone: 'problem' }]);
   expect(pipelineNews(failed, state())).toEqual([]);

@@ -30,13 +30,14 @@ const contentId = /^[0-9a-f]{32,}$/;
 function stateLine({ modelId: called, state, reason, placement }: ServingPipeline): Line {
   const modelId = contentId.test(called) ? 'A model' : called;
   const members = placement.map(({ member }) => member).join(', ');
+  const one = placement.length === 1;
   switch (state) {
     case 'planning':
       return { text: `${modelId} is being planned.`, tone: 'quiet' };
     case 'fetching':
-      return { text: `${members} fetch their parts of ${modelId}.`, tone: 'quiet' };
+      return { text: `${members} ${one ? 'fetches its part' : 'fetch their parts'} of ${modelId}.`, tone: 'quiet' };
     case 'loading':
-      return { text: `${members} load ${modelId}.`, tone: 'quiet' };
+      return { text: `${members} ${one ? 'loads' : 'load'} ${modelId}.`, tone: 'quiet' };
     case 'linking':
       return { text: `The members of ${modelId} connect to each other.`, tone: 'quiet' };
     case 'warming':

@@ -30,18 +30,30 @@ const views: Record<PageId, ComponentType> = {
 export function App() {
   const page = usePage();
   const locked = useMember(({ connection }) => connection === 'locked');
+  const known = useMember(({ member, pool, library, endpoint }) => {
+    return member !== null && pool !== null && library !== null && endpoint !== null;
+  });
   const View = views[page];
   return (
     <div className="app">
       <Navigation current={page} />
       {!locked && <DropZone />}
-      {locked ? (
-        <Locked />
-      ) : (
+      {locked && <Locked />}
+      {!locked && !known && <Waiting />}
+      {!locked && known && (
         <Suspense fallback={<main className="page" aria-busy="true" />}>
           <View />
         </Suspense>
       )}
     </div>
+  );
+}
+
+/** Until all is there that pages show, so that nothing on them moves when the rest comes. */
+function Waiting() {
+  return (
+    <main className="page waiting" aria-busy="true">
+      <p className="quiet">Waiting for the member on this machine …</p>
+    </main>
   );
 }

@@ -48,9 +48,9 @@ export function Navigation({ current }: { current: PageId }) {
 }
 
 function MemberName() {
-  const name = useMember((store) => store.member?.self.name);
-  return name === undefined ? null : (
-    <p className="member-name" title={`This member is ${name}`}>
+  const name = useMember((store) => store.member?.self.name) ?? '';
+  return (
+    <p className="member-name" title={name === '' ? undefined : `This member is ${name}`}>
       {name}
     </p>
   );

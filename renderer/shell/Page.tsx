@@ -17,8 +17,10 @@ export function Page({ title, actions, fills = false, children }: PageProps) {
   return (
     <main className="page">
       <div className="page-head">
-        <h1>{title}</h1>
-        <div className="row page-actions">{actions}</div>
+        <div className="page-head-content">
+          <h1>{title}</h1>
+          <div className="row page-actions">{actions}</div>
+        </div>
       </div>
       {fills ? (
         <div className="page-fill">{children}</div>

@@ -11,6 +11,8 @@ const answerFactsSchema = z.strictObject({
   /** Null where the answer broke off before it was known. */
   tokens: z.int().nonnegative().nullable(),
   tokensPerSecond: z.number().nonnegative().nullable(),
+  /** Of the drafts that its pipeline has made until then, the share that was accepted; null where it made none. */
+  acceptance: z.number().min(0).max(1).nullable().default(null),
   /** Names of the members that computed it. */
   members: z.array(z.string().max(1000)).max(1000),
   outcome: z.enum(['done', 'stopped', 'failed']),

@@ -1,35 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { MemberMessage, MemberState } from '../memberApi.ts';
+import type { MemberMessage } from '../memberApi.ts';
+import { memberState, pipeline } from '../testing/memberFixtures.ts';
 import { localMemberApi, MemberStateStore } from './memberState.ts';
 import { openWindowSession, WindowMessageError, type WindowSession } from './windowSession.ts';
 
-const idle: MemberState = {
-  self: { id: 'm1', name: 'desk' },
-  pipelines: [],
-  endpoint: 'http://127.0.0.1:4141/v1',
-};
-const serving: MemberState = {
-  ...idle,
-  pipelines: [
-    {
-      id: 'p1',
-      modelId: 'demo',
-      aliases: [],
-      state: 'serving',
-      fraction: 0,
-      reason: null,
-      driver: { id: 'm', name: 'desk' },
-      contextLength: 4096,
-      placement: [
-        { member: 'desk', startLayer: 0, endLayer: 3, bytes: 300, kvBytes: 20 },
-        { member: 'attic', startLayer: 3, endLayer: 4, bytes: 120, kvBytes: 20 },
-      ],
-      hops: 1,
-      lastTokensPerSecond: null,
-      figures: null,
-    },
-  ],
-};
+const idle = memberState();
+const serving = memberState(pipeline());
 
 let store: MemberStateStore;
 let sent: MemberMessage[];

@@ -1,5 +1,5 @@
 import { Background, type NodeChange, ReactFlow, type ReactFlowInstance } from '@xyflow/react';
-import { useEffect, useRef } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { endGesture, moveMember, select, usePlayground } from '../playgroundStore.ts';
 import { HopEdge } from './HopEdge.tsx';
 import { type HopEdge as HopEdgeType, hopEdges, sameEdge } from './hopEdges.ts';
@@ -11,7 +11,6 @@ import './RoomGraph.css';
 
 const nodeTypes = { member: MemberNode };
 const edgeTypes = { hop: HopEdge };
-const fit = { padding: 0.12, maxZoom: 1.1, minZoom: 0.4 };
 const pro = { hideAttribution: true };
 const colors = [0, 1, 2, 3, 4, 5];
 
@@ -21,9 +20,10 @@ export function RoomGraph() {
   const edges = useEdges();
   const flow = useRef<ReactFlowInstance<MemberNodeType, HopEdgeType> | null>(null);
   const count = nodes.length;
+  const firstFit = useMemo(wholeRoom, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: whoever joins should be seen
   useEffect(() => {
-    void flow.current?.fitView(fit);
+    void flow.current?.fitView(wholeRoom());
   }, [count]);
   return (
     <div className="room-graph">
@@ -40,9 +40,9 @@ export function RoomGraph() {
         onNodeDragStop={endGesture}
         onPaneClick={unselect}
         fitView
-        fitViewOptions={fit}
+        fitViewOptions={firstFit}
         minZoom={0.3}
-        maxZoom={2}
+        maxZoom={3}
         nodesConnectable={false}
         elementsSelectable
         deleteKeyCode={null}
@@ -55,6 +55,12 @@ export function RoomGraph() {
       </ReactFlow>
     </div>
   );
+}
+
+/** The whole room, its cards not larger than what stands around them. */
+function wholeRoom() {
+  const magnify = Number(getComputedStyle(document.documentElement).getPropertyValue('--magnify')) || 1;
+  return { padding: 0.12, maxZoom: 1.1 * magnify, minZoom: 0.4 };
 }
 
 const unselect = () => select(null);

@@ -5,7 +5,7 @@ import type { MemberNodeType } from './MemberNode.tsx';
 
 const size = { width: MOST_WIDTH, height: NODE_HEIGHT };
 const middle = { x: MOST_WIDTH / 2, y: NODE_HEIGHT / 2, width: 1, height: 1, position: Side.Bottom };
-const handles: MemberNodeType['handles'] = [
+const handles: NonNullable<MemberNodeType['handles']> = [
   { ...middle, type: 'source' },
   { ...middle, type: 'target' },
 ];
@@ -26,6 +26,8 @@ export function roomNodes({ question, positions }: Scenario, selected: string | 
     selected: id === selected,
     ariaLabel: name,
     handles,
+    // Only the card is there for the mouse, not the room that a wider one would take.
+    style: { pointerEvents: 'none' },
   }));
 }
 

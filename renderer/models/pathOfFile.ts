@@ -1,29 +1,11 @@
-import { callMember } from '../member/memberStore.ts';
-
-/** Something that was dropped and is being taken in. */
-export interface AddedFile {
-  name: string;
-  /** Bytes that were copied, of all. */
-  bytes: number;
-  totalBytes: number;
-  state: 'waiting' | 'copying' | 'done' | 'failed' | 'stopped';
-  /** One plain line where it has failed. */
-  problem: string | null;
-}
-
 /**
- * Takes one file in. The app knows where it lies and imports it there; a browser does not tell, so it is copied into the
- * folder of models first. Of a split set only the file that completes it is imported. Rejects with one plain line.
+ * Brings one file onto this machine's disk and answers its path there. The app knows where it lies; a browser does not tell,
+ * so it is copied into the folder of models. Rejects with one plain line.
  */
-export async function addFile(
-  file: File,
-  completes: boolean,
-  onCopied: (bytes: number) => void,
-  signal: AbortSignal,
-): Promise<void> {
+export async function pathOfFile(file: File, onCopied: (bytes: number) => void, signal: AbortSignal): Promise<string> {
   const path = window.roomful?.pathOf(file) ?? (await upload(file, onCopied, signal));
   if (path === '') throw new Error(`${file.name} lies on no disk of this machine.`);
-  if (completes) await callMember('importModel', { path });
+  return path;
 }
 
 /** With XMLHttpRequest, for fetch does not tell how far an upload is. */

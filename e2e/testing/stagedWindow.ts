@@ -1,0 +1,67 @@
+import { fileURLToPath } from 'node:url';
+import Fastify from 'fastify';
+import type { EndpointAccess, LibraryState, MemberState, PoolState } from '../../electron/gateway/memberApi.ts';
+import { serveWindow } from '../../electron/gateway/memberSocket.ts';
+import { member, memberState, poolState } from '../../electron/gateway/testing/memberFixtures.ts';
+import { localMemberApi, type MemberActions, type TopicSource } from '../../electron/gateway/window/memberState.ts';
+import { readRendererFiles } from '../../electron/gateway/window/rendererFiles.ts';
+import { WindowAccess } from '../../electron/gateway/window/windowAccess.ts';
+
+/** A topic that a test turns. */
+export class Topic<V> implements TopicSource<V> {
+  value: V;
+  readonly #listeners = new Set<(value: V) => void>();
+
+  constructor(value: V) {
+    this.value = value;
+  }
+
+  onChange(listener: (value: V) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  set(value: V): void {
+    this.value = value;
+    for (const listener of this.#listeners) listener(value);
+  }
+}
+
+export interface StagedWindow {
+  /** What the window shows; at first a machine alone, without a model. */
+  state: Topic<MemberState>;
+  pool: Topic<PoolState>;
+  library: Topic<LibraryState>;
+  endpoint: Topic<EndpointAccess>;
+  /** The address without a path. */
+  origin: string;
+  /** A new address that opens the window, once. */
+  link(): string;
+  close(): Promise<void>;
+}
+
+/** The built window on a member of which there is only what the test says: for states that real members are seldom in. */
+export async function stageWindow(actions: Partial<MemberActions> = {}): Promise<StagedWindow> {
+  const topics = {
+    state: new Topic(memberState()),
+    pool: new Topic(poolState([member('desk')], null)),
+    library: new Topic<LibraryState>({ models: [], folders: [], skipped: [], downloads: [] }),
+    endpoint: new Topic<EndpointAccess>({
+      lan: { wanted: false, port: 8443, addresses: [], problem: null },
+      origins: [],
+      keys: [],
+      recent: [],
+    }),
+  };
+  const access = new WindowAccess();
+  const app = Fastify();
+  const files = await readRendererFiles(fileURLToPath(new URL('../../dist/renderer', import.meta.url)));
+  serveWindow(app, { api: localMemberApi(topics, actions), files, access, localToken: 'none' });
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    ...topics,
+    origin,
+    link: () => `${origin}/#token=${access.createToken()}`,
+    close: () => app.close(),
+  };
+}
