@@ -104,6 +104,8 @@ export function libraryModel(name: string, changes: Partial<LibraryModel> = {}):
     layers: 32,
     contextLength: 131_072,
     hasChatTemplate: true,
+    embedsOnly: false,
+    weights: null,
     licence: null,
     bytes: 4.9e9,
     files: [`/models/${name}.gguf`],
