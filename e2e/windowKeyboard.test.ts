@@ -95,6 +95,8 @@ describe.skipIf(!hasChromium)('the window without a mouse', () => {
     await page.keyboard.type('The room');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'The room' }).waitFor();
+    // The pool is seen a moment before the answer that closes the dialog.
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await press('Invite');
     await page.getByRole('button', { name: 'Copy the token' }).waitFor();
     const token = (await page.locator('.token code').textContent()) ?? '';
