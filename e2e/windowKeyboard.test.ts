@@ -20,7 +20,7 @@ const lookAtFocus = `(() => {
   const element = document.activeElement;
   if (element === null || element === document.body) return { name: '', seen: true };
   const name = element.getAttribute('aria-label') ?? element.labels?.[0]?.textContent ?? element.textContent;
-  const ringed = [element, element.nextElementSibling, element.parentElement].some((one) => {
+  const ringed = [element, element.nextElementSibling, element.parentElement, element.firstElementChild].some((one) => {
     if (one === null) return false;
     const { outlineStyle, outlineWidth } = getComputedStyle(one);
     return outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 1;
