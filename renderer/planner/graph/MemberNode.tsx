@@ -1,4 +1,4 @@
-import type { Node, NodeProps } from '@xyflow/react';
+import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
 import { memo } from 'react';
 import { useShallow } from 'zustand/react/shallow';
 import { formatBytes } from '../../../electron/planner/formatBytes.ts';
@@ -23,6 +23,7 @@ export const MemberNode = memo(function MemberNode({ id }: NodeProps<MemberNodeT
   const line = lineOf(view);
   return (
     <div className="member-node" data-idle={idle !== null} data-selected={selected} style={{ width }}>
+      <Anchors />
       <Head id={id} name={name} included={included} leads={leads} />
       <MemoryBar view={view} width={width - 2 * PADDING - 2} />
       <p className="member-node-line" title={line}>
@@ -34,6 +35,16 @@ export const MemberNode = memo(function MemberNode({ id }: NodeProps<MemberNodeT
 });
 
 // What follows changes seldom while the plan of a card changes often: a field that is not drawn again costs nothing.
+
+/** Hops are drawn from border to border, but the library draws none where it finds no handles. */
+const Anchors = memo(function Anchors() {
+  return (
+    <>
+      <Handle type="source" position={Position.Bottom} isConnectable={false} />
+      <Handle type="target" position={Position.Bottom} isConnectable={false} />
+    </>
+  );
+});
 
 type HeadProps = Pick<MemberView, 'id' | 'name' | 'included' | 'leads'>;
 
