@@ -33,6 +33,7 @@ describe('models', () => {
         owned_by: 'roomful',
         meta: { n_ctx: 2048 },
         max_model_len: 2048,
+        capabilities: ['completion'],
       },
     ]);
     expect(await client.models.retrieve(DEMO_MODEL_ID)).toEqual(data[0]);

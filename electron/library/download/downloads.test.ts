@@ -288,8 +288,8 @@ describe('a download', () => {
       };
       downloads.begin(REFERENCE);
     });
-    // Three streams, each with a part that was not whole and one that was being noted.
-    expect(first).toBeGreaterThan(arrived - 6 * part);
+    // What no part was noted of yet is fetched again; how much that is depends on the disk.
+    expect(first).toBeGreaterThan(0.8 * arrived);
     await expect.poll(() => downloads.list()[0]?.state, { timeout: 30_000 }).toBe('done');
   });
 });

@@ -149,14 +149,13 @@ export class ModelRouter implements ServedModels {
   ): AsyncGenerator<GeneratedToken, void, void> {
     signal.throwIfAborted();
     const { report, driver } = this.#leastLoaded(id);
-    if (driver.self) {
-      yield* this.#own(id, report).generate(request, signal);
-      return;
-    }
-    const client = this.#clientOf(id, driver);
     this.#count(report.id, 1);
     try {
-      yield* remoteGenerate(client, { pipeline: report.id, driver: driver.name }, request, signal);
+      if (driver.self) yield* this.#own(id, report).generate(request, signal);
+      else {
+        const client = this.#clientOf(id, driver);
+        yield* remoteGenerate(client, { pipeline: report.id, driver: driver.name }, request, signal);
+      }
     } finally {
       this.#count(report.id, -1);
     }
@@ -165,10 +164,10 @@ export class ModelRouter implements ServedModels {
   async #embed(id: string, request: EmbedRequest, signal: AbortSignal): Promise<Float32Array> {
     signal.throwIfAborted();
     const { report, driver } = this.#leastLoaded(id);
-    if (driver.self) return this.#own(id, report).embed(request, signal);
-    const client = this.#clientOf(id, driver);
     this.#count(report.id, 1);
     try {
+      if (driver.self) return await this.#own(id, report).embed(request, signal);
+      const client = this.#clientOf(id, driver);
       return await remoteEmbed(client, { pipeline: report.id, driver: driver.name }, request, signal);
     } finally {
       this.#count(report.id, -1);
@@ -188,14 +187,16 @@ export class ModelRouter implements ServedModels {
   }
 
   #count(pipeline: string, change: number): void {
-    this.#inFlight.set(pipeline, (this.#inFlight.get(pipeline) ?? 0) + change);
+    const now = (this.#inFlight.get(pipeline) ?? 0) + change;
+    if (now === 0) this.#inFlight.delete(pipeline);
+    else this.#inFlight.set(pipeline, now);
   }
 
   /** The pipeline with the fewest requests; of equal ones this member's own, then that of the fewest hops. */
   #leastLoaded(id: string): PoolPipeline {
     const all = this.#options.pipelines().filter(({ report }) => report.modelId === id);
-    const load = ({ report, driver }: PoolPipeline): number =>
-      driver.self ? report.load : Math.max(report.load, this.#inFlight.get(report.id) ?? 0);
+    // What was sent there in this very moment is not in its report yet, not even in this member's own.
+    const load = ({ report }: PoolPipeline): number => Math.max(report.load, this.#inFlight.get(report.id) ?? 0);
     const [best] = all
       .filter(({ report }) => report.state === 'serving')
       .sort(
