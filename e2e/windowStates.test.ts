@@ -13,6 +13,7 @@ import { createGateway } from '../electron/gateway/createGateway.ts';
 import type { EndpointAccess, LibraryState, PoolState, ServingPipeline } from '../electron/gateway/memberApi.ts';
 import { serveWindow } from '../electron/gateway/memberSocket.ts';
 import { demoModel, keptLog, LOCAL_TOKEN } from '../electron/gateway/testing/demoGateway.ts';
+import { figures } from '../electron/gateway/testing/memberFixtures.ts';
 import { servedModels, type WholeModel } from '../electron/gateway/testing/wholeModel.ts';
 import { localMemberApi, MemberStateStore, type TopicSource } from '../electron/gateway/window/memberState.ts';
 import { readRendererFiles } from '../electron/gateway/window/rendererFiles.ts';
@@ -170,25 +171,16 @@ describe.skipIf(!hasChromium)('the window', () => {
       hops: 1,
       lastTokensPerSecond: 48.2,
     };
-    const figures = (queue: number) => ({
-      stages: [stage, { member: 'lap', predictedMs: 0.9, measuredMs: null, queueMs: 0 }],
-      hops: [{ from: 'desk', to: 'lap', predictedMs: 0.5, measuredMs: 0.42, bytes: 2_000_000 }],
-      entry: { predictedMs: 0, measuredMs: null },
-      exit: { predictedMs: 0.5, measuredMs: 0.4 },
-      stepMs: 3,
-      networkMs: 1,
-      running: 4,
-      queue,
-      acceptance: 0.75,
-      tokensIn: 10,
-      tokensCached: 0,
-      tokensOut: 20,
-      predictedTokensPerSecond: { one: 52.5, many: 130 },
-      tokensPerSecond: 40 + queue,
-    });
+    const measured = (queue: number) =>
+      figures({
+        stages: [stage, { member: 'lap', predictedMs: 0.9, measuredMs: null, queueMs: 0 }],
+        hops: [{ from: 'desk', to: 'lap', predictedMs: 0.5, measuredMs: 0.42, bytes: 2_000_000 }],
+        queue,
+        tokensPerSecond: 40 + queue,
+      });
     const placement = page.getByRole('region', { name: /^Placement of/ });
     for (const queue of [0, 2, 3]) {
-      state.update((now) => ({ ...now, pipelines: [{ ...split, figures: figures(queue) }] }));
+      state.update((now) => ({ ...now, pipelines: [{ ...split, figures: measured(queue) }] }));
       await placement.locator('.facts div').filter({ hasText: 'Waiting' }).getByText(String(queue)).waitFor();
     }
     await placement.getByText('1.3 ms (1.1 ms predicted) a token · 0.40 ms waiting for its turn').waitFor();

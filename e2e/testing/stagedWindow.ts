@@ -3,29 +3,10 @@ import Fastify from 'fastify';
 import type { EndpointAccess, LibraryState, MemberState, PoolState } from '../../electron/gateway/memberApi.ts';
 import { serveWindow } from '../../electron/gateway/memberSocket.ts';
 import { member, memberState, poolState } from '../../electron/gateway/testing/memberFixtures.ts';
-import { localMemberApi, type MemberActions, type TopicSource } from '../../electron/gateway/window/memberState.ts';
+import { Topic } from '../../electron/gateway/testing/topic.ts';
+import { localMemberApi, type MemberActions } from '../../electron/gateway/window/memberState.ts';
 import { readRendererFiles } from '../../electron/gateway/window/rendererFiles.ts';
 import { WindowAccess } from '../../electron/gateway/window/windowAccess.ts';
-
-/** A topic that a test turns. */
-export class Topic<V> implements TopicSource<V> {
-  value: V;
-  readonly #listeners = new Set<(value: V) => void>();
-
-  constructor(value: V) {
-    this.value = value;
-  }
-
-  onChange(listener: (value: V) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  set(value: V): void {
-    this.value = value;
-    for (const listener of this.#listeners) listener(value);
-  }
-}
 
 export interface StagedWindow {
   /** What the window shows; at first a machine alone, without a model. */

@@ -430,7 +430,8 @@ function aboutModel(
   return { id, name: modelId(summary), title, ...about, hasChatTemplate: chatTemplate !== null };
 }
 
-function shown({ entry, judged: _, wholeAt: _____, ...held }: Held): LibraryModel {
-  const { files, published: __, damage: ___, sample: ____, ...rest } = entry;
-  return { ...rest, ...held, bytes: totalBytes(files), files: files.map(({ path }) => path) };
+function shown({ entry, state, problem, hashing, verifying, verified }: Held): LibraryModel {
+  const { files, published: _, damage: __, sample: ___, ...rest } = entry;
+  const condition = { state, problem, hashing, verifying, verified };
+  return { ...rest, ...condition, bytes: totalBytes(files), files: files.map(({ path }) => path) };
 }

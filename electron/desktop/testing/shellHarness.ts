@@ -3,37 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import type { LibraryState, MemberApi, MemberState, PoolState, PoolStatus } from '../../gateway/memberApi.ts';
-import {
-  localMemberApi,
-  type MemberActions,
-  MemberStateStore,
-  type TopicSource,
-} from '../../gateway/window/memberState.ts';
+import { Topic } from '../../gateway/testing/topic.ts';
+import { localMemberApi, type MemberActions, MemberStateStore } from '../../gateway/window/memberState.ts';
 import type { DesktopMember } from '../desktopMember.ts';
 import { startDesktop } from '../startDesktop.ts';
 import type { UpdateListeners, Updater } from '../updater.ts';
 import { app, type BrowserWindow, type MessageBox, standIn, type Tray } from './electronStandIn.ts';
 import { gateway, type Parts, snapshot } from './snapshots.ts';
-
-/** A topic that a test turns. */
-class Topic<V> implements TopicSource<V> {
-  value: V;
-  readonly #listeners = new Set<(value: V) => void>();
-
-  constructor(value: V) {
-    this.value = value;
-  }
-
-  onChange(listener: (value: V) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  set(value: V): void {
-    this.value = value;
-    for (const listener of this.#listeners) listener(value);
-  }
-}
 
 interface World {
   home: string;

@@ -4,6 +4,7 @@ import { nodeLauncher } from '../../stage/nodeLauncher.ts';
 import type { ChatMessage, ChatTool } from './chatMessage.ts';
 import { type Chat, plainChat, renderChat } from './renderChat.ts';
 import { TemplateRenderer } from './templateRenderer.ts';
+import { templateModel } from './testing/templateModel.ts';
 
 /** What well-known models' templates do with roles, tools, calls and results, in as few words as do it in the same way. */
 
@@ -118,23 +119,7 @@ async function prompt(
   chat: Partial<Chat> & Pick<ServedModel, 'toolTemplate'> = {},
 ) {
   const { toolTemplate = null } = chat;
-  const model: ServedModel = {
-    ...{
-      id: 'demo',
-      contentId: '',
-      createdAt: 0,
-      bytes: 0,
-      contextLength: 1,
-      architecture: 'llama',
-      chatTemplate,
-      embedsOnly: false,
-      toolTemplate,
-    },
-    ...{ bosText: '<s>', eosText: '</s>', endTokens: new Set(), tokenize: async () => [], controlTokens: new Map() },
-    pieces: { bytes: new Uint8Array(), offsets: new Uint32Array(1) },
-    generate: async function* () {},
-    embed: async () => new Float32Array(0),
-  };
+  const model = templateModel(chatTemplate, { toolTemplate });
   const rendered = await renderChat(model, { ...plainChat(messages), ...chat }, templates);
   return { text: rendered.prompt.map(({ text }) => text).join(''), shape: rendered.shape };
 }

@@ -4,35 +4,19 @@ import { nodeLauncher } from '../../stage/nodeLauncher.ts';
 import type { ChatMessage, ChatTool } from './chatMessage.ts';
 import { type Chat, plainChat, renderChat } from './renderChat.ts';
 import { TemplateRenderer } from './templateRenderer.ts';
+import { templateModel } from './testing/templateModel.ts';
 
 const templates = new TemplateRenderer(nodeLauncher, { timeMs: 4_000 });
 afterAll(() => templates.close());
 
-function model(chatTemplate: string | null, other: Partial<ServedModel> = {}): ServedModel {
-  return {
-    ...{
-      id: 'demo',
-      contentId: '',
-      createdAt: 0,
-      bytes: 0,
-      contextLength: 1,
-      architecture: 'llama',
-      chatTemplate,
-      embedsOnly: false,
-    },
-    ...{ bosText: '<s>', eosText: '</s>', endTokens: new Set(), tokenize: async () => [] },
-    pieces: { bytes: new Uint8Array(), offsets: new Uint32Array(1) },
-    controlTokens: new Map([
-      [1, '<s>'],
-      [2, '</s>'],
-      [3, '<|im_start|>'],
-      [4, '<|im_end|>'],
-    ]),
-    generate: async function* () {},
-    embed: async () => new Float32Array(0),
-    ...other,
-  };
-}
+const controlTokens = new Map([
+  [1, '<s>'],
+  [2, '</s>'],
+  [3, '<|im_start|>'],
+  [4, '<|im_end|>'],
+]);
+const model = (chatTemplate: string | null, other: Partial<ServedModel> = {}): ServedModel =>
+  templateModel(chatTemplate, { controlTokens, ...other });
 
 const chatml =
   "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}" +

@@ -1,26 +1,12 @@
 import { expect, test } from 'vitest';
 import type { PoolMemberDetail } from '../../../electron/gateway/memberApi.ts';
+import { member as poolMember } from '../../../electron/gateway/testing/memberFixtures.ts';
 import { answerTo } from './answer.ts';
 import { roomOfPool } from './roomOfPool.ts';
 import { exampleScenario } from './scenario.ts';
 
-const member = (id: string, changes: Partial<PoolMemberDetail> = {}): PoolMemberDetail => ({
-  id,
-  name: `name of ${id}`,
-  state: 'alive',
-  self: false,
-  address: null,
-  shareBytes: 24e9,
-  devices: [],
-  build: 'c1',
-  reject: null,
-  admin: false,
-  leads: false,
-  pinned: false,
-  paused: [],
-  link: null,
-  ...changes,
-});
+const member = (id: string, changes: Partial<PoolMemberDetail> = {}): PoolMemberDetail =>
+  poolMember(id, { name: `name of ${id}`, self: false, shareBytes: 24e9, build: 'c1', ...changes });
 const card = {
   name: 'CUDA0',
   description: 'A card',
