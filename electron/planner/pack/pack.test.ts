@@ -170,6 +170,35 @@ describe('hop-minimal', () => {
       runs,
     );
   });
+
+  test('decides a tie by memory also where one of the tied sums is off by its last bit', () => {
+    const rooms = { e6: 59, h2: 51, u1: 23, o8: 8, w5: 60, d3: 60 };
+    const members = Object.entries(rooms).map(
+      ([address, memory]): Member => ({
+        address,
+        backend: 'Cuda',
+        memoryBytes: memory * unit,
+        bandwidth: 100 * unit,
+        build: 'c1',
+      }),
+    );
+    const model = {
+      ...equalLayers(3, 1),
+      hiddenSize: 2,
+      vocabularySize: 10,
+      outputBytes: 6 * unit,
+      contextLength: 4096,
+      cutPoints: [1],
+      layers: [
+        { weightBytes: 5 * unit, kvBytesPerToken: 3, slidingWindow: null },
+        { weightBytes: 8 * unit, kvBytesPerToken: 6, slidingWindow: 2 },
+        { weightBytes: 6 * unit, kvBytesPerToken: 5, slidingWindow: null },
+      ],
+    };
+    const options = { contextLength: 941, slots: 7, batch: 4, engineHostBytes: 0, coordinator: null, maxReplicas: 1 };
+    const { pipelines } = plan(members, model, options);
+    expect(pipelines[0]?.stages.map(({ address }) => address)).toEqual(['d3', 'w5']);
+  });
 });
 
 describe('a room with missing links', () => {

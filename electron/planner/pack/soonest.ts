@@ -43,7 +43,7 @@ export function soonest(
   const weighed = found.sets
     .map((set) => ({ set, computeMs: floorMs(set), latencyMs: ring.leastLatencyMs(set) }))
     .filter(({ computeMs, latencyMs }) => !isSlower(computeMs + latencyMs, { ms: mostMs }))
-    .sort((a, b) => a.computeMs + a.latencyMs - (b.computeMs + b.latencyMs));
+    .sort((a, b) => inPicoseconds(a.computeMs + a.latencyMs) - inPicoseconds(b.computeMs + b.latencyMs));
   const parts = packing.costs.boundaries.length - 1;
   const tiesLeft = cellsForTies / (parts * parts * (found.sets[0] === undefined ? 1 : sizeOf(found.sets[0])));
   let splits = 0;
@@ -81,6 +81,11 @@ interface Timed {
   stages: Stage[];
   ms: number;
   roundMs: number;
+}
+
+/** Times in sums of different order differ in their last bits: so rounded, equal ones keep the order that they come in. */
+function inPicoseconds(ms: number): number {
+  return Math.round(ms * 1e9);
 }
 
 function isSlower(ms: number, best: { ms: number } | null): boolean {
@@ -190,7 +195,7 @@ function ordersOf(members: readonly number[], list: readonly Candidate[], ring: 
   return orders
     .filter((order) => isRing(order, ring))
     .map((order) => ({ order, latencyMs: ring.latencyMs(order) }))
-    .sort((a, b) => a.latencyMs - b.latencyMs);
+    .sort((a, b) => inPicoseconds(a.latencyMs) - inPicoseconds(b.latencyMs));
 }
 
 function isRing(order: readonly number[], ring: Ring): boolean {
