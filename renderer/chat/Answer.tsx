@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../electron/gateway/memberApi.ts';
 import { CopyButton } from '../controls/CopyButton.tsx';
 import { answerLine } from './answerLine.ts';
-import { Markdown } from './Markdown.tsx';
+import { Markdown } from './markdown/Markdown.tsx';
 import { Versions } from './Versions.tsx';
 
 interface AnswerProps {
