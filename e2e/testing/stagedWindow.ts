@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import Fastify from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import type { EndpointAccess, LibraryState, MemberState, PoolState } from '../../electron/gateway/memberApi.ts';
 import { serveWindow } from '../../electron/gateway/memberSocket.ts';
 import { member, memberState, poolState } from '../../electron/gateway/testing/memberFixtures.ts';
@@ -21,8 +21,14 @@ export interface StagedWindow {
   close(): Promise<void>;
 }
 
-/** The built window on a member of which there is only what the test says: for states that real members are seldom in. */
-export async function stageWindow(actions: Partial<MemberActions> = {}): Promise<StagedWindow> {
+/**
+ * The built window on a member of which there is only what the test says: for states that real members are seldom in.
+ * `routes` adds what else it answers.
+ */
+export async function stageWindow(
+  actions: Partial<MemberActions> = {},
+  routes: (app: FastifyInstance) => void = () => {},
+): Promise<StagedWindow> {
   const topics = {
     state: new Topic(memberState()),
     pool: new Topic(poolState([member('desk')], null)),
@@ -36,6 +42,7 @@ export async function stageWindow(actions: Partial<MemberActions> = {}): Promise
   };
   const access = new WindowAccess();
   const app = Fastify();
+  routes(app);
   const files = await readRendererFiles(fileURLToPath(new URL('../../dist/renderer', import.meta.url)));
   serveWindow(app, { api: localMemberApi(topics, actions), files, access, localToken: 'none' });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });

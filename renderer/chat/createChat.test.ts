@@ -17,6 +17,8 @@ let saved: Saved[];
 let answers: (readonly ChatEvent[] | Error)[];
 let clock: number;
 let chat: Chat;
+/** Until then nothing is on the disk. */
+let written: Promise<unknown>;
 
 /** Answers from a script; after it the stream waits for the abort. */
 async function* scripted(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatEvent> {
@@ -36,10 +38,12 @@ beforeEach(() => {
   saved = [];
   answers = [];
   clock = 0;
+  written = Promise.resolve();
   let ids = 0;
   const call = async (method: string, params: object): Promise<unknown> => {
     if (method === 'saveConversation') {
       saved.push(params as Saved);
+      await written;
       const head: ConversationHead = { id: (params as Saved).id, title: 't', messages: 1, updatedAt: clock };
       return head;
     }
@@ -73,6 +77,20 @@ test('an answer arrives in pieces, with its pace and the members involved, and i
   expect(saved.map(({ messages }) => messages.length)).toEqual([1, 1]);
   expect(saved[0]?.changes).toMatchObject({ title: 'What is a hop?' });
   expect(chatAsMarkdown(shown())).toContain('A hop is one trip.\n\n_5 tokens');
+});
+
+test('an answer is never out of sight, also where the disk is slower than the model', async () => {
+  let write = (): void => {};
+  written = new Promise<void>((resolve) => {
+    write = resolve;
+  });
+  answers = [[text('A hop '), text('is one trip.')]];
+  const done = chat.ask('demo', 'What is a hop?');
+  await settled();
+  expect(chat.useChat.getState().running?.text).toBe('A hop is one trip.');
+  write();
+  await done;
+  expect(contents()).toEqual(['What is a hop?', 'A hop is one trip.']);
 });
 
 test('the conversation so far and the settings go along', async () => {

@@ -158,11 +158,13 @@ export function createChat({ call, stream, servedBy, now, newId, nextFrame }: Ch
     }
     // Known a moment later than the tokens are, and only while it still serves.
     facts.acceptance = servedBy(model).acceptance ?? facts.acceptance;
+    await before;
     abort = null;
     if (text === '' && facts.problem !== null) {
       set({ running: null, failure: { conversation: shown.id, question, problem: facts.problem } });
-      return before;
+      return;
     }
+    // In one go with `keep`, or the answer would be gone for a moment.
     set({ running: null });
     const done: ChatMessage = {
       id,
@@ -172,7 +174,6 @@ export function createChat({ call, stream, servedBy, now, newId, nextFrame }: Ch
       createdAt: now(),
       answer: facts,
     };
-    await before;
     await keep(shown.id, {}, [done]);
   }
 
