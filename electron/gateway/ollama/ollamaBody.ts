@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
-import { readAnswerCall } from '../openai/answerBody.ts';
+import { invalidField } from '../gatewayError.ts';
+import { answerFields, readAnswerCall } from '../openai/answerBody.ts';
 import { chatTextRequest } from '../openai/chatBody.ts';
+import { refuseUnserved } from '../openai/refusedFields.ts';
 import { readSampling } from '../openai/samplingBody.ts';
 import { readTools, toolFields } from '../openai/toolsBody.ts';
 import { parseBody } from '../parseBody.ts';
@@ -12,10 +14,8 @@ import { plainShape, type TextRequest } from '../textRequest.ts';
 
 const notServed = 'is not supported; leave it out';
 const none = z.array(z.unknown()).length(0, notServed).nullish();
-const off = z.literal(false, notServed).nullish();
-const noText = z.literal('', notServed).nullish();
+const stays = 'takes any time but 0: what is served stays until it is stopped';
 
-/** What loads a model (num_gpu, num_thread and the like) is settled when it is served, and ignored as unknown. */
 const optionFields = z.object({
   num_ctx: z.int().min(1).nullish(),
   num_predict: z
@@ -23,19 +23,15 @@ const optionFields = z.object({
     .min(-2)
     .refine((count) => count !== 0, 'must not be 0')
     .nullish(),
-  seed: z.int().nullish(),
-  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  seed: answerFields.seed,
+  stop: answerFields.stop,
   temperature: z.number().min(0).max(2).nullish(),
   top_k: z.int().min(0).max(1_000_000).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   min_p: z.number().min(0).max(1).nullish(),
   repeat_penalty: z.number().min(0.01).max(10).nullish(),
-  repeat_last_n: z.literal(-1, 'takes only -1, the whole context').nullish(),
   presence_penalty: z.number().min(-2).max(2).nullish(),
   frequency_penalty: z.number().min(-2).max(2).nullish(),
-  mirostat: z.literal(0, notServed).nullish(),
-  tfs_z: z.literal(1, notServed).nullish(),
-  typical_p: z.literal(1, notServed).nullish(),
 });
 
 const commonFields = {
@@ -48,8 +44,12 @@ const commonFields = {
     .nullish(),
   options: optionFields.nullish(),
   think: z.union([z.boolean(), z.enum(['low', 'medium', 'high'])], 'must be a boolean, low, medium or high').nullish(),
-  logprobs: off,
-  top_logprobs: z.literal(0, notServed).nullish(),
+  keep_alive: z
+    .union([
+      z.number().refine((seconds) => seconds !== 0, stays),
+      z.string().refine((duration) => !/^[+-]?0*\.?0*[a-zµμ]*$/.test(duration), stays),
+    ])
+    .nullish(),
 };
 
 const chatMessage = z.object({
@@ -73,10 +73,6 @@ const generateBody = z.object({
   prompt: z.string().nullish(),
   system: z.string().nullish(),
   raw: z.boolean().nullish(),
-  suffix: noText,
-  template: noText,
-  context: none,
-  images: none,
 });
 
 /** A request in the shape of Ollama that is well formed; nothing of it was dropped. */
@@ -93,6 +89,7 @@ export interface OllamaCall {
 /** Reads the body of `POST /api/chat`. @throws GatewayError 400 that names the field. */
 export function readOllamaChat(input: unknown): OllamaCall {
   const body = parseBody(chatBody, input);
+  refuseUnserved('ollama', input);
   const call = common(body);
   const messages = chatMessages(body.messages ?? []);
   if (messages.length === 0) return { ...call, said: null };
@@ -102,7 +99,10 @@ export function readOllamaChat(input: unknown): OllamaCall {
 /** Reads the body of `POST /api/generate`. @throws GatewayError 400 that names the field. */
 export function readOllamaGenerate(input: unknown): OllamaCall {
   const body = parseBody(generateBody, input);
-  const { prompt, system, raw } = body;
+  refuseUnserved('ollama', input);
+  const { prompt, system, raw, think } = body;
+  if (raw && system) throw invalidField('system', 'system does not go together with raw, which uses no template.');
+  if (raw && think) throw invalidField('think', 'think does not go together with raw, which uses no template.');
   const call = common(body);
   if (prompt == null || prompt === '') return { ...call, said: null };
   if (raw) return { ...call, said: { prompt } };
@@ -158,6 +158,8 @@ function common(body: z.infer<z.ZodObject<typeof commonFields>>): Omit<OllamaCal
     ...(typeof format === 'object' && format !== null ? { json_schema: format } : {}),
   });
   const maxTokens = length == null || length < 1 ? null : length;
-  const { settings } = readAnswerCall({ model: body.model, seed, stop }, { maxTokens, sampling });
+  // Where OpenAI's seeds are any number, this one asks for a draw.
+  const drawn = seed === -1 ? null : seed;
+  const { settings } = readAnswerCall({ model: body.model, seed: drawn, stop }, { maxTokens, sampling });
   return { model: body.model, stream: body.stream ?? true, context: context ?? 0, settings };
 }

@@ -27,6 +27,13 @@ export const answerFields = {
 };
 const answerBody = z.object(answerFields);
 
+/** How long an answer may be, by its old name and its new one. */
+export const lengthFields = {
+  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+};
+const lengthBody = z.object(lengthFields);
+
 /** How an answer is to come, whatever it is made of. */
 export interface AnswerCall {
   model: string;
@@ -62,6 +69,15 @@ export function readAnswerCall(
       stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
     },
   };
+}
+
+/** Null where nothing is said. @throws GatewayError 400 where both names say different lengths. */
+export function readLength(body: z.infer<typeof lengthBody>): number | null {
+  const { max_tokens: old, max_completion_tokens: length } = body;
+  if (old != null && length != null && old !== length) {
+    throw invalidField('max_tokens', 'max_tokens is the old name of max_completion_tokens; send one of them.');
+  }
+  return length ?? old ?? null;
 }
 
 /** @throws GatewayError 400 for a bias of a token that the model does not have. */

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
-import { invalidField } from '../gatewayError.ts';
 import { parseBody } from '../parseBody.ts';
 import type { ChatMessage } from '../template/chatMessage.ts';
 import { genericTemplates } from '../template/genericTemplates.ts';
@@ -8,9 +7,16 @@ import { type Chat, renderChat } from '../template/renderChat.ts';
 import type { TemplateRenderer } from '../template/templateRenderer.ts';
 import type { TextRequest } from '../textRequest.ts';
 import { orCall } from '../tools/callPlan.ts';
-import { type AnswerCall, answerFields, readAnswerCall, refuseUnknownBias } from './answerBody.ts';
-import { refuseUnservedChatFields } from './refusedFields.ts';
-import { readSampling, samplingFields } from './samplingBody.ts';
+import {
+  type AnswerCall,
+  answerFields,
+  lengthFields,
+  readAnswerCall,
+  readLength,
+  refuseUnknownBias,
+} from './answerBody.ts';
+import { refuseUnserved } from './refusedFields.ts';
+import { readSampling, refuseGrammarBesideTools, samplingFields } from './samplingBody.ts';
 import { readTools, toolFields } from './toolsBody.ts';
 
 const part = z.discriminatedUnion(
@@ -66,15 +72,17 @@ export const chatFields = {
     .nullish(),
   chat_template_kwargs: z.record(z.string(), z.json()).nullish(),
   reasoning_effort: z
-    .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'], 'must be none, minimal, low, medium, high or xhigh')
+    .enum(
+      ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+      'must be none, minimal, low, medium, high, xhigh or max',
+    )
     .nullish(),
 };
 
 const chatBody = z.object({
   ...answerFields,
   messages: z.array(message).min(1, 'must hold at least one message'),
-  max_tokens: z.int().min(1).nullish(),
-  max_completion_tokens: z.int().min(1).nullish(),
+  ...lengthFields,
   ...samplingFields,
   ...toolFields,
   ...chatFields,
@@ -93,18 +101,13 @@ export interface ChatCall extends AnswerCall {
  */
 export function readChatBody(input: unknown): ChatCall {
   const body = parseBody(chatBody, input);
-  if (typeof input === 'object' && input !== null) refuseUnservedChatFields(input);
-  const { max_tokens: maxTokens, max_completion_tokens: maxCompletionTokens } = body;
-  if (maxTokens != null && maxCompletionTokens != null && maxTokens !== maxCompletionTokens) {
-    throw invalidField('max_tokens', 'max_tokens is the old name of max_completion_tokens; send one of them.');
-  }
+  refuseUnserved('chat', input);
+  const maxTokens = readLength(body);
   const sampling = readSampling(body);
   const tools = readTools(body);
-  if (tools.tools.length > 0 && body.grammar != null && body.grammar !== '') {
-    throw invalidField('grammar', 'grammar does not go together with tools; send one of them.');
-  }
+  refuseGrammarBesideTools(body, tools);
   return {
-    ...readAnswerCall(body, { maxTokens: maxCompletionTokens ?? maxTokens ?? null, sampling }),
+    ...readAnswerCall(body, { maxTokens, sampling }),
     chat: {
       ...tools,
       messages: body.messages.map(chatMessage),

@@ -4,8 +4,15 @@ import { invalidField } from '../gatewayError.ts';
 import { parseBody } from '../parseBody.ts';
 import { plainShape, type TextRequest } from '../textRequest.ts';
 import { TokenText } from '../tokenText.ts';
-import { type AnswerCall, answerFields, readAnswerCall, refuseUnknownBias } from './answerBody.ts';
-import { refuseUnservedCompletionFields } from './refusedFields.ts';
+import {
+  type AnswerCall,
+  answerFields,
+  lengthFields,
+  readAnswerCall,
+  readLength,
+  refuseUnknownBias,
+} from './answerBody.ts';
+import { refuseUnserved } from './refusedFields.ts';
 import { readSampling, samplingFields } from './samplingBody.ts';
 
 /** What OpenAI takes where a completion leaves it out. */
@@ -23,7 +30,7 @@ const completionBody = z.object({
   ...answerFields,
   ...pickingFields,
   prompt: z.union([z.string(), z.array(z.int().min(0)).min(1), onePrompt]),
-  max_tokens: z.int().min(1).nullish(),
+  ...lengthFields,
   logprobs: z.int().min(0).max(MOST_LOGPROBS).nullish(),
   echo: z.boolean().nullish(),
 });
@@ -42,8 +49,9 @@ export interface CompletionCall extends AnswerCall {
  */
 export function readCompletionBody(input: unknown): CompletionCall {
   const body = parseBody(completionBody, input);
-  if (typeof input === 'object' && input !== null) refuseUnservedCompletionFields(input);
+  refuseUnserved('completions', input);
   const { logprobs, ...picking } = body;
+  const maxTokens = readLength(body);
   const echo = body.echo ?? false;
   if (echo && logprobs != null) {
     const message = 'echo does not go together with logprobs: those of a prompt are not computed.';
@@ -51,7 +59,7 @@ export function readCompletionBody(input: unknown): CompletionCall {
   }
   const sampling = readSampling(logprobs == null ? picking : { ...picking, logprobs: true, top_logprobs: logprobs });
   return {
-    ...readAnswerCall(body, { maxTokens: body.max_tokens ?? DEFAULT_MAX_TOKENS, sampling }),
+    ...readAnswerCall(body, { maxTokens: maxTokens ?? DEFAULT_MAX_TOKENS, sampling }),
     prompt: body.prompt,
     echo,
   };

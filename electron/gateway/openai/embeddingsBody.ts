@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseBody } from '../parseBody.ts';
+import { refuseUnserved } from './refusedFields.ts';
 
 const MAX_INPUTS = 2048;
 const token = z.int().min(0).max(0x7fff_ffff);
@@ -30,6 +31,7 @@ export interface EmbeddingsCall {
 /** @throws GatewayError 400 that names the field. */
 export function readEmbeddingsBody(input: unknown): EmbeddingsCall {
   const { model, input: asked, encoding_format: format, dimensions } = parseBody(embeddingsBody, input);
+  refuseUnserved('embeddings', input);
   return { model, inputs: inputsOf(asked), base64: format === 'base64', dimensions: dimensions ?? null };
 }
 

@@ -79,6 +79,15 @@ export function readSampling(body: z.infer<typeof samplingBody>): Omit<TokenSamp
   };
 }
 
+/** @throws GatewayError 400: what the model calls is written by a grammar of its own. */
+export function refuseGrammarBesideTools(
+  { grammar }: Pick<z.infer<typeof samplingBody>, 'grammar'>,
+  { tools }: { tools: readonly unknown[] },
+): void {
+  if (tools.length === 0 || grammar == null || grammar === '') return;
+  throw invalidField('grammar', 'grammar does not go together with tools; send one of them.');
+}
+
 /** At most one field may say what the answer must look like. */
 function readGrammar(body: z.infer<typeof samplingBody>): string | null {
   const { response_format: format, json_schema: schema, grammar } = body;

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { invalidField } from '../gatewayError.ts';
 import { type AnswerCall, answerFields, readAnswerCall } from '../openai/answerBody.ts';
 import { chatFields } from '../openai/chatBody.ts';
-import { refuseUnservedResponseFields } from '../openai/refusedFields.ts';
-import { readSampling, samplingFields } from '../openai/samplingBody.ts';
+import { refuseUnserved } from '../openai/refusedFields.ts';
+import { readSampling, refuseGrammarBesideTools, samplingFields } from '../openai/samplingBody.ts';
 import { chatTool, chosenTools, type ToolsCall, toolName } from '../openai/toolsBody.ts';
 import { parseBody } from '../parseBody.ts';
 import type { ChatMessage } from '../template/chatMessage.ts';
@@ -69,14 +69,18 @@ const format = z.discriminatedUnion(
   { error: 'must be one of text, json_object, json_schema' },
 );
 
+const { logprobs: _flag, response_format: _format, ...pickingFields } = samplingFields;
+
 const responseBody = z.object({
+  ...pickingFields,
   model: answerFields.model,
+  seed: answerFields.seed,
+  stop: answerFields.stop,
+  chat_template: chatFields.chat_template,
+  chat_template_kwargs: chatFields.chat_template_kwargs,
   input: z.union([z.string(), z.array(z.unknown()).min(1, 'must hold at least one item')]),
   instructions: z.string().nullish(),
   max_output_tokens: z.int().min(1).nullish(),
-  temperature: samplingFields.temperature,
-  top_p: samplingFields.top_p,
-  top_logprobs: samplingFields.top_logprobs,
   include: z.array(z.literal('message.output_text.logprobs', 'takes only "message.output_text.logprobs"')).nullish(),
   text: z.object({ format: format.nullish() }).nullish(),
   tools: z.array(tool).max(128).nullish(),
@@ -130,28 +134,28 @@ export interface ResponseCall extends AnswerCall {
  */
 export function readResponseBody(input: unknown): ResponseCall {
   const body = parseBody(responseBody, input);
-  if (typeof input === 'object' && input !== null) refuseUnservedResponseFields(input);
+  refuseUnserved('responses', input);
   const wantsLogprobs = body.include?.includes('message.output_text.logprobs') ?? false;
   if (body.top_logprobs != null && body.top_logprobs > 0 && !wantsLogprobs) {
     const message = 'top_logprobs goes only with "include": ["message.output_text.logprobs"].';
     throw invalidField('top_logprobs', message);
   }
   const sampling = readSampling({
-    temperature: body.temperature,
-    top_p: body.top_p,
-    ...(wantsLogprobs ? { logprobs: true, top_logprobs: body.top_logprobs ?? 0 } : {}),
+    ...body,
+    ...(wantsLogprobs ? { logprobs: true, top_logprobs: body.top_logprobs ?? 0 } : { top_logprobs: null }),
     response_format: responseFormat(body.text?.format),
   });
   const tools = readResponseTools(body);
+  refuseGrammarBesideTools(body, tools);
   const maxTokens = body.max_output_tokens ?? null;
-  const { model, stream, service_tier } = body;
+  const { model, seed, stop, stream, service_tier } = body;
   return {
-    ...readAnswerCall({ model, stream, service_tier }, { maxTokens, sampling }),
+    ...readAnswerCall({ model, seed, stop, stream, service_tier }, { maxTokens, sampling }),
     chat: {
       ...tools,
       messages: [...instructionsOf(body.instructions), ...messagesOf(body.input)],
-      template: 'model',
-      kwargs: {},
+      template: body.chat_template ?? 'model',
+      kwargs: body.chat_template_kwargs ?? {},
       effort: body.reasoning?.effort ?? null,
       constrained: sampling.grammar !== null,
     },

@@ -15,7 +15,7 @@ import { type TemplateTraits, templateTraits } from './templateTraits.ts';
 /** `model`: the template of the GGUF. `generic`: that of the model's format as far as it can be told. Else a format by name. */
 export type TemplateChoice = 'model' | 'generic' | GenericName;
 
-export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh';
+export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
 /** A conversation as a client sent it, and what it wants of the answer. */
 export interface Chat {
