@@ -8,18 +8,11 @@ import { openModel } from '../electron/gguf/openModel.ts';
 import { servingSizes } from '../electron/pipeline/placement/servingSizes.ts';
 import { plainSampling } from '../electron/pipeline/sampling/plainSampling.ts';
 import type { ServingModel } from '../electron/pipeline/serving/modelServing.ts';
-import { generateModel, type RandomModel } from './models/generateModel.ts';
+import { exactModels as models, exactShape as shape } from './models/exactModels.ts';
+import { generateModel } from './models/generateModel.ts';
 import { generated } from './testing/generated.ts';
 import { Judge } from './testing/judge.ts';
 import { StagedRoom } from './testing/stagedRoom.ts';
-
-const models: [name: string, Pick<RandomModel, 'architecture' | 'tied'>][] = [
-  ['llama, tied', { architecture: 'llama', tied: true }],
-  ['llama, untied', { architecture: 'llama', tied: false }],
-  ['qwen2', { architecture: 'qwen2', tied: true }],
-  ['qwen3', { architecture: 'qwen3', tied: false }],
-];
-const shape = { layers: 6, width: 64, heads: 4, kvHeads: 2, feedForward: 128, vocabulary: 512, seed: 11 };
 
 /** Four run at once and the fifth takes the first seat that is free; the longest goes in two chunks. */
 const prompts = [5, 37, 150, 311, 600].map((length, salt) =>

@@ -106,15 +106,22 @@ export class Pipeline {
     this.#send = send;
     this.#speculation = config.rewinds ? speculation : null;
     this.#now = now;
-    this.#seats = new SeatTable(config.slots);
+    this.#seats = new SeatTable(config.slots, config.exact ? config.chunk : 1);
     this.#counter = new PipelineCounter(config.stages);
     this.#deadline = setInterval(() => this.#checkDeadline(), Math.min(1000, config.stepDeadlineMs));
     this.#deadline.unref();
   }
 
-  /** Rows computed in other company, or in other chunks, may round differently: an exact ring computes each anew, alone. */
-  get #reuses(): boolean {
-    return this.config.rewinds && !this.config.exact;
+  /**
+   * What a later request may go on from. Rows computed in other company may round differently, so an exact ring keeps whole
+   * chunks of the prompt, which that request would compute just so, and nothing of what came one by one.
+   */
+  #keptOf({ kept, promptLength }: Sequence): readonly number[] {
+    const { rewinds, exact, chunk } = this.config;
+    if (!rewinds) return [];
+    if (!exact) return kept;
+    const most = Math.min(kept.length, promptLength);
+    return kept.slice(0, most - (most % chunk));
   }
 
   readonly #chunkOf = (promptLength: number): number => {
@@ -330,7 +337,7 @@ export class Pipeline {
     if (waiting >= 0) this.#waiting.splice(waiting, 1);
     if (!this.#running.delete(sequence.id) || sequence.seat === null) return false;
     const { slot } = sequence.seat;
-    const kept = known && this.#reuses ? sequence.kept : [];
+    const kept = known ? this.#keptOf(sequence) : [];
     if (kept.length === 0) this.#closedSlots.push(slot);
     this.#seats.release(slot, kept);
     this.#speculation?.forget(sequence.id);

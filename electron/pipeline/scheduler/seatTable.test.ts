@@ -29,6 +29,20 @@ test('the last token of a prompt is computed again, and a short beginning does n
   expect(seats.take(upTo(8))).toMatchObject({ slot: 0, kept: 7 });
 });
 
+test('where beginnings are kept in units, what is kept is whole units, and a seat that has none of them is as good as an empty one', () => {
+  const seats = new SeatTable(2, 8);
+  for (const _ of [0, 1]) seats.take([1]);
+  seats.release(1, [9]);
+  seats.release(0, upTo(24));
+  expect(seats.take([...upTo(23), 90])).toMatchObject({ slot: 0, kept: 16 });
+  seats.release(0, upTo(24));
+  // The last token is computed again, and with it the unit that it ends.
+  expect(seats.take(upTo(24))).toMatchObject({ slot: 0, kept: 16 });
+  seats.release(0, upTo(24));
+  expect(seats.take([...upTo(7), 90])).toMatchObject({ slot: 1, kept: 0 });
+  expect(seats.take(upTo(25))).toMatchObject({ slot: 0, kept: 24 });
+});
+
 test('a slot in doubt is not gone on from', () => {
   const seats = new SeatTable(1);
   seats.take([1]);

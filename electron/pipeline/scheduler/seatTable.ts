@@ -30,9 +30,12 @@ const WORTH_KEEPING_TOKENS = 16;
 export class SeatTable {
   readonly #free = new Map<number, FreeSlot>();
   readonly #generations: number[];
+  readonly #unit: number;
   #releases = 0;
 
-  constructor(slots: number) {
+  /** Beginnings are kept in multiples of `unit` tokens. */
+  constructor(slots: number, unit = 1) {
+    this.#unit = unit;
     for (let slot = 0; slot < slots; slot += 1) this.#free.set(slot, { tokens: [], used: false, at: 0 });
     this.#generations = new Array<number>(slots).fill(0);
   }
@@ -45,7 +48,7 @@ export class SeatTable {
     const enough = Math.max(1, Math.min(WORTH_KEEPING_TOKENS, prompt.length - 1));
     let best: { slot: number; free: FreeSlot; common: number } | null = null;
     for (const [slot, free] of this.#free) {
-      const common = commonLength(free.tokens, prompt);
+      const common = this.#whole(Math.min(commonLength(free.tokens, prompt), prompt.length - 1));
       const worth = common >= enough ? common : 0;
       const bestWorth = best !== null && best.common >= enough ? best.common : 0;
       if (best === null || worth > bestWorth || (worth === bestWorth && goesBefore(slot, free, best))) {
@@ -57,7 +60,7 @@ export class SeatTable {
     this.#free.delete(slot);
     const generation = (this.#generations[slot] ?? 0) + 1;
     this.#generations[slot] = generation;
-    return { slot, generation, kept: Math.max(0, Math.min(common, prompt.length - 1)), used: free.used };
+    return { slot, generation, kept: common, used: free.used };
   }
 
   /** Gives a seat back with the tokens whose KV every stage holds there, none where that is not certain. */
@@ -79,6 +82,10 @@ export class SeatTable {
     const generation = (this.#generations[slot] ?? 0) + 1;
     this.#generations[slot] = generation;
     return { slot, generation, kept: 0, used: true };
+  }
+
+  #whole(tokens: number): number {
+    return Math.max(0, tokens - (tokens % this.#unit));
   }
 
   get freeCount(): number {
