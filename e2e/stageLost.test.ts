@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { readLines } from '../electron/cli/readLines.ts';
+import type { ServeEvent } from '../electron/pipeline/serving/serveEvents.ts';
 import { talkativeModel } from './models/talkativeModel.ts';
 import { eventually } from './testing/eventually.ts';
 import { stageHostsOf } from './testing/stageHosts.ts';
@@ -114,7 +115,28 @@ describe('a stage host that dies in mid-answer', () => {
     for (const host of memberPids().flatMap(stageHostsOf)) process.kill(host.pid, 'SIGKILL');
     await eventually(async () => expect((await ask()).status).toBe(503));
     expect(room.lead.models.list()).toEqual([]);
+    const why = async (): Promise<string> => errorSchema.parse(await (await ask()).json()).error.message;
+    const lost = await why();
+
+    // What comes to nothing changes nothing: refused by the planner, and taken back while it comes up.
+    await expect(room.serve({ modelPath, members: room.members.slice(0, 1) })).rejects.toThrow(/fit/);
+    expect(await why()).toBe(lost);
+    const leave = new AbortController();
+    const meanwhile: Promise<string>[] = [];
+    const onEvent = ({ type }: ServeEvent): void => {
+      if (type !== 'progress' || leave.signal.aborted) return;
+      meanwhile.push(why());
+      leave.abort(new Error('enough'));
+    };
+    const { members, lead } = room;
+    await expect(lead.models.serve({ modelPath, members }, onEvent, leave.signal)).rejects.toThrow('enough');
+    meanwhile.push(why());
+    expect(await Promise.all(meanwhile)).toEqual([lost, lost]);
+
     await room.serve({ modelPath });
     expect((await ask({ max_tokens: 3 })).status).toBe(200);
+    expect(lead.models.pipelines().map(({ report }) => report.state)).toEqual(['serving']);
+    expect(await stop()).toBe(200);
+    expect((await ask()).status).toBe(404);
   }, 120_000);
 });

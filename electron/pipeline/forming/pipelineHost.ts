@@ -45,13 +45,13 @@ export class PipelineHost {
     return this.#pipelines.get(id);
   }
 
-  /** See DrivenPipeline.start. What has failed of the same model makes way. */
+  /** See DrivenPipeline.start. What has failed of the same model without ever having served makes way. */
   async drive(order: PipelineOrder, listener: ComingUp, signal: AbortSignal): Promise<DrivenPipeline> {
     if (this.#closed) throw new PipelineError('Closed', 'The member is closing.');
+    await this.forgetVain(order.modelId);
     if (this.#pipelines.has(order.id)) {
       throw new PipelineError('FormFailed', `Pipeline ${order.id} is here already.`);
     }
-    await this.forget(order.modelId);
     const pipeline = new DrivenPipeline(order, this.#options);
     this.#pipelines.set(order.id, pipeline);
     this.#options.onChange();
@@ -71,10 +71,16 @@ export class PipelineHost {
     return ending.length;
   }
 
-  /** Lets go of what has failed of a model. */
-  async forget(modelId: string): Promise<void> {
-    const failed = this.#of(modelId).filter(({ report }) => !isLive(report));
-    await Promise.all(failed.map((pipeline) => this.#drop(pipeline)));
+  /** Lets go of what has failed of a model before it served. */
+  async forgetVain(modelId: string): Promise<void> {
+    const vain = this.#of(modelId).filter(({ report }) => !isLive(report) && report.createdAt === 0);
+    await Promise.all(vain.map((pipeline) => this.#drop(pipeline)));
+  }
+
+  /** Lets go of a pipeline that has failed. */
+  async forgetPipeline(id: string): Promise<void> {
+    const pipeline = this.#pipelines.get(id);
+    if (pipeline !== undefined && !isLive(pipeline.report)) await this.#drop(pipeline);
   }
 
   /** Ends every pipeline that has a stage on a member, or may get one there, with what has happened. */

@@ -175,7 +175,7 @@ export class ModelLead {
   }
 
   async #serve(coming: Coming, order: LeadOrder, onTold: (told: Told) => void, signal: AbortSignal): Promise<Ready> {
-    const { files, room, host, others, build, wireVersion } = this.#options;
+    const { files, room, host, build, wireVersion } = this.#options;
     const epoch = await this.#options.epoch();
     onTold({ type: 'state', pipeline: coming.report.id, state: 'planning' });
     const { model, holders: located } = await this.#locate(order);
@@ -186,8 +186,8 @@ export class ModelLead {
     const id = modelId(opened.summary);
     coming.report = { ...coming.report, model, modelId: id };
     this.#refuseTwice(id, coming);
-    await host.forget(id);
-    others.forget(id);
+    // What was lost stays until the model serves again: clients are told why it does not.
+    await host.forgetVain(id);
     this.#forget(id, coming);
 
     const draft = order.draft === undefined ? null : await this.#openDraft(order.draft, signal);
@@ -215,7 +215,7 @@ export class ModelLead {
         if (!(cause instanceof StageTooLarge) || attempt === MOST_ATTEMPTS || signal.aborted) throw cause;
         plan.mostBytes.set(cause.member, cause.freeBytes);
         onTold({ type: 'note', message: `${cause.message} The model is planned anew with what fits there.` });
-        await host.forget(id);
+        await host.forgetVain(id);
       }
     }
   }

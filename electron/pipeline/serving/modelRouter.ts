@@ -206,7 +206,9 @@ export class ModelRouter implements ServedModels {
           a.report.stages.length - b.report.stages.length,
       );
     if (best !== undefined) return best;
-    const failure = all.map(({ report }) => report.failure).find((each) => each !== null);
+    // Of what has served: what failed since to serve anew does not say why the model is lost.
+    const lost = all.filter(({ report }) => canBeAsked(report)).sort((a, b) => b.report.createdAt - a.report.createdAt);
+    const failure = lost.map(({ report }) => report.failure).find((each) => each !== null);
     if (failure) throw new PipelineError(failure.kind, failure.message);
     const draining = all.some(({ report }) => report.state === 'draining');
     throw new PipelineError('Closed', draining ? `${id} is being stopped.` : `${id} does not serve any more.`);

@@ -114,6 +114,11 @@ export class ModelServing implements ServedModels {
 
   /** Every pipeline of the pool, those that come up and those that have failed included. */
   pipelines(): PoolPipeline[] {
+    const all = this.#known();
+    return all.filter((each) => !isOutlived(each, all));
+  }
+
+  #known(): PoolPipeline[] {
     const self = this.#self();
     const known = new Map<string, PoolPipeline>();
     const add = (pipeline: PoolPipeline): void => {
@@ -122,7 +127,7 @@ export class ModelServing implements ServedModels {
     for (const report of this.#host.reports()) add({ report, driver: self });
     for (const { report, driver } of this.#others.all()) add({ report, driver: { ...driver, self: false } });
     for (const report of this.#lead.reports()) add({ report, driver: self });
-    return withoutOutlived([...known.values()]);
+    return [...known.values()];
   }
 
   /**
@@ -159,7 +164,6 @@ export class ModelServing implements ServedModels {
     const id = this.#idOf(called);
     const there = this.pipelines().filter(({ report }) => report.modelId === id && report.state !== 'stopped');
     const drivers = new Map(there.map(({ driver }) => [driver.id, driver]));
-    const forgotten = this.#others.forget(id);
     const self = this.#self();
     const told = new Map(drivers).set(self.id, self);
     for (const { id: member, name, state } of forget ? this.#options.room.members() : []) {
@@ -177,7 +181,7 @@ export class ModelServing implements ServedModels {
         });
       }),
     );
-    return forgotten + ended.reduce((sum, count) => sum + count, 0) > 0;
+    return ended.some((count) => count > 0);
   }
 
   /** The other members that have the file of a model, by its content id, as far as they answer. */
@@ -279,9 +283,21 @@ export class ModelServing implements ServedModels {
   }
 
   #changed(): void {
+    this.#forgetOutlived();
     this.#router.follow();
     for (const listener of [...this.#listeners]) listener();
     this.#options.onChange?.();
+  }
+
+  /** Why a model was lost is of no use once it is served anew, whatever becomes of that. */
+  #forgetOutlived(): void {
+    const all = this.#known();
+    for (const each of all) {
+      if (!isOutlived(each, all)) continue;
+      const { id } = each.report;
+      this.#others.forgetPipeline(id);
+      this.#host.forgetPipeline(id).catch((cause: unknown) => this.#options.onProblem?.(cause));
+    }
   }
 
   #onChange(listener: () => void): () => void {
@@ -294,7 +310,7 @@ export class ModelServing implements ServedModels {
   async #stopHere(id: string, drainMs: number, forget: boolean): Promise<number> {
     const kept = forget && (await this.#options.kept.forget(id));
     const [planned, driven] = await Promise.all([this.#lead.stop(id), this.#host.stop(id, drainMs)]);
-    return planned + driven + Number(kept);
+    return planned + driven + Number(kept) + this.#others.forget(id);
   }
 
   /** One that cannot be kept serves all the same. */
@@ -469,15 +485,14 @@ export class ModelServing implements ServedModels {
   }
 }
 
-/** Without what failed of a model that has been served anew since. */
-function withoutOutlived(pipelines: readonly PoolPipeline[]): PoolPipeline[] {
-  return pipelines.filter(
-    ({ report }) =>
-      report.state !== 'failed' ||
-      report.createdAt === 0 ||
-      !pipelines.some(
-        ({ report: other }) => other.modelId === report.modelId && isLive(other) && other.createdAt > report.createdAt,
-      ),
+/** Whether it has failed, and its model has been served anew since. */
+function isOutlived({ report }: PoolPipeline, all: readonly PoolPipeline[]): boolean {
+  return (
+    report.state === 'failed' &&
+    report.createdAt > 0 &&
+    all.some(
+      ({ report: other }) => other.modelId === report.modelId && isLive(other) && other.createdAt > report.createdAt,
+    )
   );
 }
 

@@ -39,8 +39,8 @@ interface Watch {
 export class PoolPipelines {
   readonly #options: PoolPipelinesOptions;
   readonly #watches = new Map<string, Watch>();
-  /** What members drove that are gone, by member. */
-  readonly #lost = new Map<string, RemotePipeline[]>();
+  /** What members drove that were lost, by pipeline. */
+  readonly #lost = new Map<string, RemotePipeline>();
   /** Members outside discovery that drive a pipeline of this one's. */
   readonly #extra = new Map<string, { name: string; address: string }>();
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -57,7 +57,7 @@ export class PoolPipelines {
     const watched = [...this.#watches].flatMap(([id, { reports }]) =>
       reports.map((report) => ({ report, driver: { id, name: this.#nameOf(id) } })),
     );
-    return [...watched, ...[...this.#lost.values()].flat()];
+    return [...watched, ...this.#lost.values()];
   }
 
   /** Asks the member that drives a pipeline; null where that is not there. */
@@ -73,15 +73,12 @@ export class PoolPipelines {
 
   /** Shows no more what lost members drove of a model; answers how many pipelines that were. */
   forget(modelId: string): number {
-    let forgotten = 0;
-    for (const [member, pipelines] of this.#lost) {
-      const left = pipelines.filter(({ report }) => report.modelId !== modelId);
-      forgotten += pipelines.length - left.length;
-      if (left.length === 0) this.#lost.delete(member);
-      else this.#lost.set(member, left);
-    }
-    if (forgotten > 0) this.#options.onChange();
-    return forgotten;
+    return this.#show(({ report }) => report.modelId !== modelId);
+  }
+
+  /** Shows no more a pipeline that a lost member drove. */
+  forgetPipeline(id: string): void {
+    this.#show(({ report }) => report.id !== id);
   }
 
   close(): void {
@@ -137,7 +134,8 @@ export class PoolPipelines {
         const reports = list.map(parseReport);
         const isSame = JSON.stringify(reports) === JSON.stringify(watch.reports);
         watch.reports = reports;
-        if (this.#lost.delete(id) || !isSame) this.#options.onChange();
+        const isBack = this.#isBack(id, reports);
+        if (isBack || !isSame) this.#options.onChange();
       }
     } catch (cause) {
       // Membership says who is lost; meanwhile its pipelines are asked for again.
@@ -173,18 +171,45 @@ export class PoolPipelines {
     const driver = { id, name: this.#nameOf(id) };
     const message = `${driver.name}, which drove this pipeline, ${why}.`;
     const lost = watch.reports.filter(isLive).map((report) => ({
-      report: { ...report, state: 'failed' as const, failure: { kind: 'StageLost' as const, message } },
+      report: lostReport(report, message),
       driver,
     }));
     if (lost.length > 0) {
-      this.#lost.set(id, lost);
+      const shown = new Set(lost.map(({ report }) => report.id));
+      for (const each of lost) this.#lost.set(each.report.id, each);
       const timer = setTimeout(() => {
         this.#timers.delete(timer);
-        if (this.#lost.get(id) === lost && this.#lost.delete(id)) this.#options.onChange();
+        this.#show(({ report }) => !shown.has(report.id));
       }, LOST_SHOWN_MS);
       timer.unref();
       this.#timers.add(timer);
     }
     this.#options.onChange();
   }
+
+  /** What a member has told that was lost: what it still drives is not lost any more, and of the rest it knows nothing. */
+  #isBack(member: string, reports: readonly PipelineReport[]): boolean {
+    const driven = new Set(reports.map(({ id }) => id));
+    let changed = false;
+    for (const { report, driver } of [...this.#lost.values()]) {
+      if (driver.id !== member) continue;
+      const message = `${driver.name}, which drove this pipeline, was lost and has come back without it.`;
+      if (driven.has(report.id)) this.#lost.delete(report.id);
+      else this.#lost.set(report.id, { report: lostReport(report, message), driver });
+      changed = true;
+    }
+    return changed;
+  }
+
+  /** Keeps of what was lost only what passes; answers how many pipelines that were that did not. */
+  #show(passes: (pipeline: RemotePipeline) => boolean): number {
+    const gone = [...this.#lost.values()].filter((each) => !passes(each));
+    for (const { report } of gone) this.#lost.delete(report.id);
+    if (gone.length > 0) this.#options.onChange();
+    return gone.length;
+  }
+}
+
+function lostReport(report: PipelineReport, message: string): PipelineReport {
+  return { ...report, state: 'failed', failure: { kind: 'StageLost', message } };
 }
