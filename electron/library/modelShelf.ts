@@ -10,6 +10,7 @@ import { LibraryError } from './libraryError.ts';
 import type { LibraryEntry, LibraryFile } from './libraryFile.ts';
 import type { LibraryModel, ModelOrigin, ModelState, Verification } from './libraryState.ts';
 import { differences, hashModel, type ModelHashes, weightsId } from './modelHashes.ts';
+import { whatDecayed } from './whatDecayed.ts';
 
 /** Of one core, for a verification that somebody asked for. */
 const VERIFY_SHARE = 0.9;
@@ -339,17 +340,13 @@ export class ModelShelf {
     if (now === null || !sameBytes(files, now)) {
       throw new LibraryError('FileChanged', `${firstPath(held.entry)} changed while it was read; try again.`);
     }
-    const { weights } = held.entry;
     const differ = kept === null ? [] : differences(kept, found, files);
-    // Where the table itself has decayed, the hash of all weights says which of the two is right.
-    const isTableRight = kept === null || weights === null || weightsId(kept) === weights;
-    const isWeightsRight = weights === null || weightsId(found) === weights;
-    const damaged =
-      isTableRight && kept !== null
-        ? differ
-        : isWeightsRight || (kept !== null && differ.length === 0)
-          ? []
-          : [firstPath(held.entry)];
+    const decayed = whatDecayed({
+      recorded: held.entry.weights,
+      table: kept && { weights: weightsId(kept), agrees: differ.length === 0 },
+      found: weightsId(found),
+    });
+    const damaged = decayed === 'tensors' ? differ : decayed === 'model' ? [firstPath(held.entry)] : [];
     for (const [index, hash] of (held.entry.published ?? []).entries()) {
       const path = files[index]?.path;
       if (path !== undefined && found.files[index] !== hash && !damaged.includes(path)) damaged.push(path);
@@ -358,7 +355,7 @@ export class ModelShelf {
       await this.#lose(held, 'damaged', notAsItWas(held.entry, damaged));
       return damaged;
     }
-    if (kept === null || !isTableRight) await this.#options.file.writeHashes(found);
+    if (kept === null || decayed === 'table') await this.#options.file.writeHashes(found);
     held.entry = { ...held.entry, hashed: true, weights: weightsId(found), damage: null };
     held.wholeAt = Date.now();
     await this.#changed();
