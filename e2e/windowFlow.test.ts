@@ -1,86 +1,41 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from '@playwright/test';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callMember } from '../electron/cli/callMember.ts';
 import { generateModel } from './models/generateModel.ts';
-import { complaintsOf, hasChromium, launchChromium } from './testing/chromium.ts';
+import { hasChromium, launchChromium } from './testing/chromium.ts';
 import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
+import { dropOn } from './testing/dropOn.ts';
 import { processTree } from './testing/processTree.ts';
-import { watchOutput } from './testing/watchOutput.ts';
+import { WindowMembers } from './testing/windowMembers.ts';
 
 const SCREENSHOTS = 'test-results/window';
-const roomful = fileURLToPath(new URL('../dist/electron/cli/main.js', import.meta.url));
 const { questions, answer } = demoCorpus()[0] ?? { questions: [''], answer: '' };
 const question = questions[0] ?? '';
-
-interface RealMember {
-  home: string;
-  child: ChildProcessWithoutNullStreams;
-  exit: Promise<number | null>;
-}
-
-async function startMember(name: string): Promise<RealMember> {
-  const home = mkdtempSync(join(tmpdir(), `roomful-flow-${name}-`));
-  const args = [roomful, 'up', '--name', name, '--no-mdns', '--memory', '1GB', '--home', home];
-  const child = spawn(process.execPath, args);
-  const output = watchOutput(child, name);
-  await output.says(/is ready at/);
-  return { home, child, exit: output.exit };
-}
 
 /** The way of a person through the window: two machines become a pool that serves a model that was dropped. */
 describe.skipIf(!hasChromium)('two members and their windows', () => {
   let browser: Browser;
-  const members: RealMember[] = [];
+  const members = new WindowMembers();
+  /** Of the first member. */
+  let home: string;
   beforeAll(async () => {
     browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();
-    for (const { child, exit, home } of members) {
-      child.kill('SIGTERM');
-      await exit;
-      rmSync(home, { recursive: true, force: true });
-    }
+    await members.close();
   });
 
-  async function member(name: string): Promise<RealMember & { page: Page; complaints: string[] }> {
-    const started = await startMember(name);
-    members.push(started);
-    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-    const complaints = complaintsOf(page);
-    await page.goto((await callMember(started.home, 'windowLink', {})).link);
-    await page.getByText('Connected', { exact: true }).waitFor();
-    return { ...started, page, complaints };
-  }
-
+  const member = (name: string) => members.start(browser, name);
   const show = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).first().click();
   const shoot = (page: Page, view: string) => page.screenshot({ path: `${SCREENSHOTS}/flow-${view}.png` });
 
-  /** Drops files on the window as a file manager does. */
-  async function drop(page: Page, files: readonly { path: string; name: string }[]): Promise<void> {
-    const parts = files.map(({ path, name }) => ({ name, text: readFileSync(path).toString('base64') }));
-    const transfer = await page.evaluateHandle(
-      `(() => {
-        const data = new DataTransfer();
-        for (const { name, text } of ${JSON.stringify(parts)}) {
-          data.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], name));
-        }
-        return data;
-      })()`,
-    );
-    await page.dispatchEvent('body', 'dragover', { dataTransfer: transfer });
-    await page.getByText('Drop a GGUF, or all files of a split one').waitFor();
-    await page.dispatchEvent('body', 'drop', { dataTransfer: transfer });
-  }
-
   test('create, invite, join, drop, plan, serve, chat, call, and lose a member', { timeout: 240_000 }, async () => {
     const desk = await member('desk');
+    home = desk.home;
     const { page } = desk;
     await page.getByRole('button', { name: 'Create a pool' }).click();
     await page.getByLabel('Name of the pool').fill('The room');
@@ -118,7 +73,7 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
     const set = join(desk.home, 'dropped', 'set.gguf');
     mkdirSync(dirname(set));
     const shards = await generateModel(set, { architecture: 'llama', ...shape, seed: 1, shards: 3 });
-    await drop(
+    await dropOn(
       page,
       [2, 0, 1].map((n) => shards[n] ?? '').map((path) => ({ path, name: basename(path) })),
     );
@@ -141,7 +96,7 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
       .poll(() => callMember(desk.home, 'limits', {}))
       .toEqual({ diskBytes: 20e9, bytesPerSecond: 50e6, loadedShare: 0.25 });
 
-    await drop(page, [{ path: demoModelPath, name: 'roomful-demo.gguf' }]);
+    await dropOn(page, [{ path: demoModelPath, name: 'roomful-demo.gguf' }]);
     const row = page.getByRole('listitem', { name: /roomful-demo/ });
     await row.getByRole('button', { name: 'Plan' }).click();
     await page.getByText('Predicted:').waitFor();
@@ -219,9 +174,8 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
   });
 
   test('a member that gets more memory takes more layers, and undo gives them back', async () => {
-    const page = members[0] && (await browser.newPage({ viewport: { width: 1440, height: 900 } }));
-    if (page === undefined) throw new Error('No member was started.');
-    await page.goto((await callMember(members[0]?.home ?? '', 'windowLink', {})).link);
+    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+    await page.goto((await callMember(home, 'windowLink', {})).link);
     await show(page, 'Planner');
     const node = page.locator('.react-flow__node', { hasText: 'workstation' });
     await node.getByText(/layers/).waitFor();

@@ -1,18 +1,12 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { mkdirSync } from 'node:fs';
 import type { Browser, Page } from '@playwright/test';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { callMember } from '../electron/cli/callMember.ts';
-import { complaintsOf, hasChromium, launchChromium } from './testing/chromium.ts';
+import { hasChromium, launchChromium } from './testing/chromium.ts';
 import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
-import { watchOutput } from './testing/watchOutput.ts';
+import { WindowMembers } from './testing/windowMembers.ts';
 
 const SCREENSHOTS = 'test-results/window';
 const MOST_STOPS = 60;
-const roomful = fileURLToPath(new URL('../dist/electron/cli/main.js', import.meta.url));
 const { questions, answer } = demoCorpus()[0] ?? { questions: [''], answer: '' };
 
 /** What has the focus: its role-like name for people, and whether one sees that it has it. */
@@ -58,31 +52,18 @@ function handsOn(page: Page): Hands {
 
 describe.skipIf(!hasChromium)('the window without a mouse', () => {
   let browser: Browser;
-  const members: { home: string; child: ChildProcessWithoutNullStreams; exit: Promise<number | null> }[] = [];
+  const members = new WindowMembers();
   beforeAll(async () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
     browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();
-    for (const { child, exit, home } of members) {
-      child.kill('SIGTERM');
-      await exit;
-      rmSync(home, { recursive: true, force: true });
-    }
+    await members.close();
   });
 
   async function member(name: string): Promise<Hands & { complaints: string[] }> {
-    const home = mkdtempSync(join(tmpdir(), `roomful-keys-${name}-`));
-    const args = [roomful, 'up', '--name', name, '--no-mdns', '--memory', '1GB', '--home', home];
-    const child = spawn(process.execPath, args);
-    const output = watchOutput(child, name);
-    members.push({ home, child, exit: output.exit });
-    await output.says(/is ready at/);
-    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-    const complaints = complaintsOf(page);
-    await page.goto((await callMember(home, 'windowLink', {})).link);
-    await page.getByText('Connected', { exact: true }).waitFor();
+    const { page, complaints } = await members.start(browser, name);
     return { ...handsOn(page), complaints };
   }
 

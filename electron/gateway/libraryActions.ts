@@ -60,7 +60,10 @@ export function libraryActions(options: LibraryActionsOptions): Pick<MemberActio
   return {
     library: async () => state(),
     modelShape: async ({ model }) => modelShape(await library.open(library.called(model).id)),
-    importModel: async ({ path }) => ({ models: await importPath(library, path) }),
+    importModel: async ({ path, copies }) => {
+      if (copies !== undefined) return { models: [await library.importCopies(copies)] };
+      return { models: await importPath(library, path) };
+    },
     removeModel: async ({ model, deleteFiles }) => {
       const found = library.find(model);
       const id = found?.id ?? (await stageFiles.called(model)) ?? library.called(model).id;

@@ -129,11 +129,14 @@ export interface MemberMethods {
   library: { params: NoParams; result: LibraryState };
   /** What the planner needs of a model on this machine's disk, from its header. */
   modelShape: { params: { model: string }; result: ModelShape };
-  /** Takes a model of this machine's disk in: the whole path of its file, of any file of its set, or of a folder to watch. */
-  importModel: { params: { path: string }; result: { models: LibraryModel[] } };
+  /**
+   * Takes a model of this machine's disk in: the whole path of its file, of any file of its set, or of a folder to watch. With
+   * `copies` those files were copied into the library's folder for it, and live no longer than the model.
+   */
+  importModel: { params: { path: string; copies?: string[] | undefined }; result: { models: LibraryModel[] } };
   /**
    * Takes a model out, and frees what was received of it and does not serve. `deleteFiles` where left out: those that were
-   * downloaded. Answers the files that were deleted, and the bytes of received parts that are gone.
+   * downloaded or dropped. Answers the files that were deleted, and the bytes of received parts that are gone.
    */
   removeModel: {
     params: { model: string; deleteFiles?: boolean | undefined };

@@ -20,7 +20,7 @@ const entrySchema = z.strictObject({
   embedsOnly: z.boolean().default(false),
   licence: z.string().nullable(),
   files: z.array(fileMarkSchema).min(1),
-  origin: z.enum(['imported', 'folder', 'downloaded']),
+  origin: z.enum(['imported', 'folder', 'downloaded', 'dropped']),
   from: z.string().nullable(),
   /** Of its files, as the hub publishes them. */
   published: z.array(sha256).nullable(),

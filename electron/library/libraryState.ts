@@ -68,8 +68,11 @@ export interface Verification {
   problem: string | null;
 }
 
-/** Named by someone, found in a watched folder, or fetched by the library itself. */
-export type ModelOrigin = 'imported' | 'folder' | 'downloaded';
+/**
+ * Named by someone, found in a watched folder, fetched by the library itself, or dropped on a window that copied it into the
+ * library's own folder.
+ */
+export type ModelOrigin = 'imported' | 'folder' | 'downloaded' | 'dropped';
 
 /** `gone`: a file is not where it was. `changed`: it is another one. `damaged`: its bytes are not what they were. */
 export type ModelState = 'ready' | 'gone' | 'changed' | 'damaged';

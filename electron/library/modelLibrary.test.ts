@@ -373,6 +373,41 @@ describe('removing', () => {
     await expect(of.open(fetched)).rejects.toMatchObject({ code: 'UnknownModel' });
   });
 
+  it('deletes what a window copied in for a drop', async () => {
+    const of = await library();
+    const [path = ''] = await make(join(of.modelsFolder, 'dropped.gguf'), 18);
+    const { id, origin } = await of.importCopies([path]);
+    expect(origin).toBe('dropped');
+    expect(await of.remove(id)).toEqual([path]);
+    expect(await readdir(of.modelsFolder)).toEqual([]);
+  });
+
+  it('of the copies of a drop happens at once where they are no model, or one that is here', async () => {
+    const of = await library();
+    const [mine = ''] = await make(folder.at('here already.gguf'), 19);
+    const here = await of.import(mine);
+    const noModel = join(of.modelsFolder, 'no model.gguf');
+    await writeFile(noModel, 'hello');
+    await expect(of.importCopies([noModel])).rejects.toMatchObject({ code: 'NotGguf' });
+    const [copy = ''] = await make(join(of.modelsFolder, 'copy.gguf'), 19);
+    expect(await of.importCopies([copy])).toMatchObject({ id: here.id, files: [mine] });
+    expect(await readdir(of.modelsFolder)).toEqual([]);
+    await expect(of.importCopies([mine])).rejects.toMatchObject({ code: 'BadReference' });
+    await expect(of.importCopies([])).rejects.toMatchObject({ code: 'BadReference' });
+    expect(await readFile(mine)).not.toHaveLength(0);
+  });
+
+  it('of the copies of a drop waits for the rest of their set', async () => {
+    const of = await library();
+    const files = await make(folder.at('set.gguf'), 20, 3);
+    const copies = files.map((file) => join(of.modelsFolder, basename(file)));
+    const [first = '', second = '', third = ''] = copies;
+    for (const [at, copy] of copies.slice(0, 2).entries()) await copyFile(files[at] ?? '', copy);
+    await expect(of.importCopies([first, second])).rejects.toMatchObject({ code: 'MissingShard' });
+    await copyFile(files[2] ?? '', third);
+    expect(await of.importCopies([third])).toMatchObject({ origin: 'dropped', files: copies });
+  });
+
   it('of a file in a watched folder holds, also after a restart, until it is imported', async () => {
     const home = folder.at('ignoring home');
     const of = await library(home);

@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { MissingShardError } from '../gguf/ggufError.ts';
 import type { ModelSource } from '../gguf/openModel.ts';
 import { FolderIntake } from './folderIntake.ts';
 import { LibraryError } from './libraryError.ts';
@@ -125,6 +126,27 @@ export class ModelLibrary {
     return model;
   }
 
+  /**
+   * Takes in what a window has copied into `modelsFolder`. The copies are deleted with the model, and at once where they are
+   * none or of a model that is here already; not those of a set that lacks others yet.
+   */
+  async importCopies(copies: readonly string[]): Promise<LibraryModel> {
+    const foreign = copies.find((path) => dirname(wholePath(path)) !== this.modelsFolder);
+    const last = copies.at(-1);
+    if (foreign !== undefined || last === undefined) {
+      throw new LibraryError('BadReference', `${foreign ?? 'Nothing'} is no copy in ${this.modelsFolder}.`);
+    }
+    try {
+      return await this.import(last, { origin: 'dropped' });
+    } catch (cause) {
+      if (cause instanceof MissingShardError) copies = [];
+      throw cause;
+    } finally {
+      const held = new Set(this.#shelf.entries().flatMap(({ files }) => files.map(({ path }) => path)));
+      for (const path of copies) if (!held.has(path)) await rm(path, { force: true });
+    }
+  }
+
   /** The headers of a model, by its content id. Rejects with LibraryError('FileGone') or ('FileChanged'). */
   open(id: string): Promise<ModelSource> {
     return this.#shelf.open(id);
@@ -165,10 +187,10 @@ export class ModelLibrary {
     this.#verifying.get(id)?.abort(new LibraryError('Stopped', 'The verification was stopped.'));
   }
 
-  /** Takes a model out. Its files are deleted where it was downloaded, or as `deleteFiles` says; answers those. */
+  /** Takes a model out. Its files are deleted where they were downloaded or dropped, or as `deleteFiles` says; answers those. */
   async remove(id: string, { deleteFiles }: { deleteFiles?: boolean | undefined } = {}): Promise<string[]> {
     const { files, origin } = this.#shelf.model(id);
-    const deletes = deleteFiles ?? origin === 'downloaded';
+    const deletes = deleteFiles ?? (origin === 'downloaded' || origin === 'dropped');
     if (deletes) for (const path of files) await rm(path, { force: true });
     else for (const path of files) if (this.#isWatched(path)) this.#ignored.add(path);
     await this.#shelf.drop(id);

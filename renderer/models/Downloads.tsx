@@ -3,12 +3,13 @@ import { formatBytes } from '../../electron/planner/formatBytes.ts';
 
 interface DownloadsProps {
   downloads: readonly LibraryDownload[];
-  onStop: (id: string, discard: boolean) => void;
+  onStop: (id: string) => void;
+  onDiscard: (download: LibraryDownload) => void;
   onResume: (reference: string) => void;
 }
 
 /** What is being fetched, and what has stopped on the way. */
-export function Downloads({ downloads, onStop, onResume }: DownloadsProps) {
+export function Downloads({ downloads, onStop, onDiscard, onResume }: DownloadsProps) {
   const shown = downloads.filter(({ state }) => state !== 'done');
   if (shown.length === 0) return null;
   return (
@@ -30,7 +31,7 @@ export function Downloads({ downloads, onStop, onResume }: DownloadsProps) {
               )}
               <div className="row">
                 {runs ? (
-                  <button type="button" className="quiet-button" onClick={() => onStop(id, false)}>
+                  <button type="button" className="quiet-button" onClick={() => onStop(id)}>
                     Stop
                   </button>
                 ) : (
@@ -38,7 +39,7 @@ export function Downloads({ downloads, onStop, onResume }: DownloadsProps) {
                     <button type="button" className="quiet-button" onClick={() => onResume(reference)}>
                       Go on
                     </button>
-                    <button type="button" className="quiet-button danger" onClick={() => onStop(id, true)}>
+                    <button type="button" className="quiet-button danger" onClick={() => onDiscard(download)}>
                       Discard
                     </button>
                   </>

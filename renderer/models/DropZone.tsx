@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import { Icon } from '../controls/Icon.tsx';
 import { goTo } from '../shell/route.ts';
 import { takeFiles } from './dropStore.ts';
+import './DropZone.css';
 
 /** Takes files that are dropped anywhere on the window, and says so while they hover over it. */
 export function DropZone() {

@@ -1,4 +1,5 @@
-import type { LibraryModel } from '../../electron/gateway/memberApi.ts';
+import type { LibraryDownload, LibraryModel } from '../../electron/gateway/memberApi.ts';
+import { formatBytes } from '../../electron/planner/formatBytes.ts';
 import { ConfirmDialog } from '../controls/ConfirmDialog.tsx';
 import { TextDialog } from '../controls/TextDialog.tsx';
 import { callMember } from '../member/memberStore.ts';
@@ -8,6 +9,7 @@ export type ModelDialog =
   | { kind: 'import' }
   | { kind: 'pull' }
   | { kind: 'remove'; model: LibraryModel }
+  | { kind: 'discard'; download: LibraryDownload }
   | { kind: 'stop'; model: string };
 
 /** The dialogs of the models' page. */
@@ -39,7 +41,7 @@ export function ModelDialogs({ dialog, onClose }: { dialog: ModelDialog; onClose
       );
     case 'remove': {
       const { id, name, origin, files } = dialog.model;
-      const deletes = origin === 'downloaded';
+      const deletes = origin === 'downloaded' || origin === 'dropped';
       return (
         <ConfirmDialog
           title={`Delete ${name}?`}
@@ -50,6 +52,19 @@ export function ModelDialogs({ dialog, onClose }: { dialog: ModelDialog; onClose
           {deletes
             ? `Its ${files.length === 1 ? 'file is' : `${files.length} files are`} deleted from this machine's disk.`
             : 'It leaves the library; its file stays where it is.'}
+        </ConfirmDialog>
+      );
+    }
+    case 'discard': {
+      const { id, reference, bytes } = dialog.download;
+      return (
+        <ConfirmDialog
+          title={`Discard ${reference}?`}
+          action="Discard"
+          onConfirm={() => callMember('stopPull', { download: id, discard: true })}
+          onClose={onClose}
+        >
+          {`The ${formatBytes(bytes)} that have arrived are deleted, and a new download begins from the start.`}
         </ConfirmDialog>
       );
     }

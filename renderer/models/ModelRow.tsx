@@ -5,6 +5,8 @@ import type { FitView } from './fitOfModel.ts';
 
 interface ModelRowProps {
   model: LibraryModel;
+  /** Whether another model is called the same. */
+  hasNamesake: boolean;
   fit: FitView | null;
   pipelines: readonly ServingPipeline[];
   onServe: () => void;
@@ -14,13 +16,13 @@ interface ModelRowProps {
 }
 
 /** A model on this machine's disk: what it is, whether it fits, and what one can do with it. */
-export function ModelRow({ model, fit, pipelines, onServe, onPlan, onStop, onRemove }: ModelRowProps) {
-  const { name, title, parameters, quantisation, bytes, layers, embedsOnly, state, problem } = model;
+export function ModelRow({ model, hasNamesake, fit, pipelines, onServe, onPlan, onStop, onRemove }: ModelRowProps) {
+  const { name, title, parameters, quantisation, bytes, layers, embedsOnly, files, state, problem } = model;
   const up = pipelines.filter((pipeline) => !['stopped', 'failed'].includes(pipeline.state));
   return (
     <li className="card model-row" aria-label={name}>
       <div className="model-facts">
-        <p className="model-name" title={title}>
+        <p className="model-name" title={`${title}\n${files.join('\n')}`}>
           {name}
         </p>
         <p className="quiet small number">
@@ -32,6 +34,7 @@ export function ModelRow({ model, fit, pipelines, onServe, onPlan, onStop, onRem
             ...(embedsOnly ? ['for embeddings'] : []),
           ].join(' · ')}
         </p>
+        {hasNamesake && <p className="quiet small model-path">{files[0]}</p>}
         <p className="row">
           {state !== 'ready' && (
             <span className="badge" data-tone="problem">

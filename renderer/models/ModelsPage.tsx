@@ -12,6 +12,7 @@ import { goTo } from '../shell/route.ts';
 import { Added } from './Added.tsx';
 import { Catalogue } from './Catalogue.tsx';
 import { Downloads } from './Downloads.tsx';
+import { Folders } from './Folders.tsx';
 import { fitOfModel } from './fitOfModel.ts';
 import { type ModelDialog, ModelDialogs } from './ModelDialogs.tsx';
 import { ModelRow } from './ModelRow.tsx';
@@ -59,7 +60,8 @@ export function ModelsPage() {
       {library !== null && (
         <Downloads
           downloads={library.downloads}
-          onStop={(download, discard) => perform(callMember('stopPull', { download, discard }))}
+          onStop={(download) => perform(callMember('stopPull', { download }))}
+          onDiscard={(download) => setDialog({ kind: 'discard', download })}
           onResume={pull}
         />
       )}
@@ -75,6 +77,7 @@ export function ModelsPage() {
           <ModelRow
             key={model.id}
             model={model}
+            hasNamesake={library.models.some(({ id, name }) => name === model.name && id !== model.id)}
             fit={fitOfModel(choices.get(model.id) ?? libraryChoice(model, null), room)}
             pipelines={pipelinesOf(model, pipelines)}
             onServe={() => perform(callMember('serve', { model: model.id }))}
@@ -92,6 +95,13 @@ export function ModelsPage() {
           />
         ))}
       </ul>
+      {library !== null && (
+        <Folders
+          folders={library.folders}
+          skipped={library.skipped}
+          onRemove={(path) => perform(callMember('removeModelFolder', { path }))}
+        />
+      )}
       <Catalogue room={roomKey ?? ''} onPull={pull} />
       {dialog !== null && <ModelDialogs dialog={dialog} onClose={() => setDialog(null)} />}
     </Page>

@@ -2,7 +2,7 @@ import { create } from 'zustand';
 import { lineOf } from '../controls/lineOf.ts';
 import { callMember } from '../member/memberStore.ts';
 import { type DroppedModel, droppedModels } from './droppedModels.ts';
-import { pathOfFile } from './pathOfFile.ts';
+import { type FileHere, pathOfFile } from './pathOfFile.ts';
 
 /** A model that was dropped and is being taken in. */
 export interface AddedModel {
@@ -19,35 +19,40 @@ export interface AddedModel {
 }
 
 interface DropStore {
-  /** Of the last drop; gone when it is cleared. */
+  /** Of the last drop, and of those during it; gone when they are cleared. */
   models: readonly AddedModel[];
 }
 
 export const useDrop = create<DropStore>()(() => ({ models: [] }));
 
 let abort: AbortController | null = null;
+const line: { index: number; model: DroppedModel<File> }[] = [];
 
-/** Takes dropped files in, one after the other: the files of a set may come together, in any order, and are one model. */
+/**
+ * Takes dropped files in, one model after the other: the files of a set may come together, in any order, and are one model.
+ * What is dropped meanwhile stands in line behind them.
+ */
 export async function takeFiles(files: readonly File[]): Promise<void> {
-  if (abort !== null || files.length === 0) return;
-  const mine = new AbortController();
-  abort = mine;
+  const models = abort === null ? [] : useDrop.getState().models;
   const dropped = droppedModels(files);
-  useDrop.setState({ models: dropped.map(waiting) });
-  for (const [index, model] of dropped.entries()) {
-    if (mine.signal.aborted) {
-      patch(index, { state: 'stopped' });
-      continue;
-    }
-    patch(index, { state: 'copying' });
-    try {
-      await take(model, (bytes) => patch(index, { bytes }), mine.signal);
-      patch(index, { state: 'done' });
-    } catch (cause) {
-      patch(index, mine.signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: lineOf(cause) });
-    }
-  }
+  if (dropped.length === 0) return;
+  line.push(...dropped.map((model, at) => ({ index: models.length + at, model })));
+  useDrop.setState({ models: [...models, ...dropped.map(waiting)] });
+  if (abort !== null) return;
+  abort = new AbortController();
+  for (let next = line.shift(); next !== undefined; next = line.shift()) await takeNext(next, abort.signal);
   abort = null;
+}
+
+async function takeNext({ index, model }: (typeof line)[number], signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return patch(index, { state: 'stopped' });
+  patch(index, { state: 'copying' });
+  try {
+    await take(model, (bytes) => patch(index, { bytes }), signal);
+    patch(index, { state: 'done' });
+  } catch (cause) {
+    patch(index, signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: lineOf(cause) });
+  }
 }
 
 /** Ends the copy under way and those that wait; what was copied of it is removed. */
@@ -70,13 +75,14 @@ async function take(
   signal: AbortSignal,
 ): Promise<void> {
   let before = 0;
-  let path = '';
+  const here: FileHere[] = [];
   for (const file of files) {
-    path = await pathOfFile(file, (bytes) => onCopied(before + bytes), signal);
+    here.push(await pathOfFile(file, (bytes) => onCopied(before + bytes), signal));
     before += file.size;
     onCopied(before);
   }
-  await callMember('importModel', { path });
+  const copies = here.flatMap(({ path, isCopy }) => (isCopy ? [path] : []));
+  await callMember('importModel', { path: here.at(-1)?.path ?? '', ...(copies.length > 0 && { copies }) });
 }
 
 function patch(index: number, changes: Partial<AddedModel>): void {

@@ -1,11 +1,23 @@
+/** Where a file lies on this machine's disk, and whether it was copied there for it. */
+export interface FileHere {
+  path: string;
+  isCopy: boolean;
+}
+
 /**
- * Brings one file onto this machine's disk and answers its path there. The app knows where it lies; a browser does not tell,
- * so it is copied into the folder of models. Rejects with one plain line.
+ * Brings one file onto this machine's disk. The app knows where it lies; a browser does not tell, so it is copied into the
+ * folder of models. Rejects with one plain line.
  */
-export async function pathOfFile(file: File, onCopied: (bytes: number) => void, signal: AbortSignal): Promise<string> {
-  const path = window.roomful?.pathOf(file) ?? (await upload(file, onCopied, signal));
-  if (path === '') throw new Error(`${file.name} lies on no disk of this machine.`);
-  return path;
+export async function pathOfFile(
+  file: File,
+  onCopied: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<FileHere> {
+  const known = window.roomful?.pathOf(file);
+  if (known === '') throw new Error(`${file.name} lies on no disk of this machine.`);
+  return known === undefined
+    ? { path: await upload(file, onCopied, signal), isCopy: true }
+    : { path: known, isCopy: false };
 }
 
 /** With XMLHttpRequest, for fetch does not tell how far an upload is. */

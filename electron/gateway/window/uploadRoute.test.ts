@@ -49,6 +49,14 @@ test('a file that is there stays as it is', async () => {
   expect(await readdir(folder)).toEqual(['a.gguf']);
 });
 
+test('the same file again is taken as it lies there', async () => {
+  await put('a.gguf', 'first');
+  const answer = await put('a.gguf', 'first');
+  expect(await answer.json()).toEqual({ path: join(folder, 'a.gguf') });
+  expect(await put('a.gguf', 'fjrst')).toMatchObject({ status: 409 });
+  expect(await readdir(folder)).toEqual(['a.gguf']);
+});
+
 test('a file that breaks off leaves nothing', async () => {
   const broken = new ReadableStream({
     start: (controller) => controller.enqueue(new Uint8Array(1000)),

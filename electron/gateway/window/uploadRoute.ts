@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { link, mkdir, rm } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { link, mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -12,7 +12,8 @@ const fileName = /^[\p{L}\p{N}][\p{L}\p{N} ._()+@-]{0,200}\.gguf$/iu;
 
 /**
  * `PUT /window/files/NAME` takes a GGUF that was dropped on a window in a browser, which does not tell where it lies, into
- * the folder of models; answers with its path. A file that breaks off, or is there already, leaves nothing behind.
+ * the folder of models; answers with its path. The same bytes again are taken as they lie there; a file that breaks off, or
+ * would replace another one, leaves nothing behind.
  */
 export function uploadRoute(app: FastifyInstance, folder: string, onRequest: onRequestHookHandler): void {
   app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
@@ -28,7 +29,9 @@ export function uploadRoute(app: FastifyInstance, folder: string, onRequest: onR
       try {
         await pipeline(request.body, createWriteStream(temporary, { flags: 'wx' }));
         // Unlike a rename it never replaces another model.
-        await link(temporary, path);
+        await link(temporary, path).catch(async (cause: unknown) => {
+          if (!(await haveSameBytes(temporary, path))) throw cause;
+        });
       } catch (cause) {
         throw failure(cause, name);
       } finally {
@@ -37,6 +40,26 @@ export function uploadRoute(app: FastifyInstance, folder: string, onRequest: onR
       return reply.send({ path });
     },
   );
+}
+
+async function haveSameBytes(left: string, right: string): Promise<boolean> {
+  const [size, other] = await Promise.all([sizeOf(left), sizeOf(right)]);
+  if (size === null || size !== other) return false;
+  const [hash, otherHash] = [await sha256(left), await sha256(right)];
+  return hash === otherHash;
+}
+
+async function sizeOf(path: string): Promise<number | null> {
+  return stat(path).then(
+    (found) => (found.isFile() ? found.size : null),
+    () => null,
+  );
+}
+
+async function sha256(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return hash.digest('hex');
 }
 
 function failure(cause: unknown, name: string): unknown {
