@@ -172,7 +172,9 @@ const chatFields: Fates<keyof OpenAI.ChatCompletionCreateParams> & Fates = {
   presence_penalty: honoured(1),
   prompt_cache_key: hint('x'),
   prompt_cache_options: hint({}),
+  'prompt_cache_options.comparison_response_id': refused('resp_1'),
   'prompt_cache_options.mode': refused('explicit', 'implicit'),
+  'prompt_cache_options.prewarm': refused(true, false),
   'prompt_cache_options.ttl': refused('1h', '30m'),
   prompt_cache_retention: refused('24h', 'in_memory'),
   reasoning_effort: honoured('low'),
@@ -251,9 +253,14 @@ const embeddingFields: Fates<keyof OpenAI.EmbeddingCreateParams> & Fates = {
   endianness: refused('big', 'native', 'little'),
   messages: refused([{ role: 'user', content: 'x' }]),
   mm_processor_kwargs: refused({ a: 1 }),
+  normalize: refused(false, true),
+  output_dimension: refused(4),
   padding: refused('max_length', 'do_not_pad'),
   priority: refused(1, 0),
   request_id: refused('x'),
+  stream: refused(true, false),
+  task: refused('query'),
+  truncate: refused('END', 'NONE', false),
   truncate_prompt_tokens: refused(5),
   truncation_side: refused('left'),
   use_activation: refused(false, true),
@@ -261,9 +268,12 @@ const embeddingFields: Fates<keyof OpenAI.EmbeddingCreateParams> & Fates = {
 
 const responseFields: Fates<keyof OpenAI.Responses.ResponseCreateParams> & Fates = {
   ...serverFields,
+  access_programs: refused({ cyber: 'standard' }, {}),
   background: refused(true, false),
+  background_options: refused({ completion_window: '2h' }, {}),
   context_management: refused([{ type: 'compaction' }], []),
   conversation: refused('conv_1'),
+  'image.context_compression': refused('enabled', 'auto'),
   include: honoured(['message.output_text.logprobs']),
   input: honoured('other'),
   instructions: honoured('Be brief.'),
@@ -304,15 +314,20 @@ const responseFields: Fates<keyof OpenAI.Responses.ResponseCreateParams> & Fates
   chat_template_kwargs: honoured({ a: 1 }),
   enable_response_messages: refused(true, false),
   enable_thinking: refused(true),
+  function_call: refused({ name: 'f' }, 'auto'),
+  functions: refused([{ name: 'f' }], []),
+  logprobs: refused(true, false),
   max_completion_tokens: refused(5),
   max_tokens: refused(5),
   messages: refused([{ role: 'user', content: 'x' }]),
+  modalities: refused(['text', 'audio'], ['text']),
   n: refused(2, 1),
   previous_input_messages: refused([{}]),
   previous_response: refused({}),
   reasoning_effort: refused('low'),
   response_format: refused({ type: 'json_object' }),
   thinking_budget: refused(100),
+  verbosity: refused('low', 'medium'),
 };
 
 const ollamaOptions: Fates<keyof Options> & Fates = {
@@ -464,6 +479,26 @@ describe('how far back repetition is penalised', () => {
     expect(() => readChatBody({ ...chat, repeat_last_n: 64, repeat_penalty: 1.1 })).toThrow(/^repeat_last_n is not/);
     const options = { repeat_last_n: 64, presence_penalty: 1 };
     expect(() => readOllamaChat({ ...chat, options })).toThrow(/^options\.repeat_last_n is not/);
+  });
+});
+
+it('a completion, which has no instructions, refuses what is said of its JSON', () => {
+  const json_schema = { name: 'a', description: 'The time.', schema };
+  const body = { model: 'demo', prompt: 'Hello', response_format: { type: 'json_schema', json_schema } };
+  const param = 'response_format.json_schema.description';
+  expect(refusal(readCompletionBody, body)).toMatchObject({ status: 400, param });
+});
+
+describe('a tool of a response', () => {
+  it.each([
+    ['defer_loading', true, false],
+    ['allowed_callers', ['programmatic'], ['direct']],
+    ['output_schema', schema, null],
+  ])('refuses %s', (field, value, harmless) => {
+    const asked = (set: object) => ({ model: 'demo', input: 'x', tools: [{ type: 'function', name: 'f', ...set }] });
+    const param = refusal(readResponseBody, asked({ [field]: value }))?.param;
+    expect(param?.startsWith(`tools.0.${field}`)).toBe(true);
+    expect(refusal(readResponseBody, asked({ [field]: harmless }))).toBeNull();
   });
 });
 

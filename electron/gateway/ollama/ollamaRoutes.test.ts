@@ -99,7 +99,7 @@ describe('the ollama package', () => {
     await expect(client.chat({ ...asked, model: 'none' })).rejects.toThrow(/The model "none" does not exist/);
     await expect(client.chat({ ...asked, options: { mirostat: 1 } })).rejects.toThrow(/options\.mirostat/);
     await expect(client.chat({ ...asked, options: { num_ctx: 99_999 } })).rejects.toThrow(/options\.num_ctx.*2048/);
-    await expect(client.chat({ ...asked, think: true })).rejects.toThrow(/think/);
+    await expect(client.chat({ ...asked, think: true })).rejects.toThrow(/^think: /);
   });
 });
 

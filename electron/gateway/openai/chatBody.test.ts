@@ -144,6 +144,16 @@ describe('readChatBody', () => {
       'json_schema',
     ],
     ['two grammars', { ...body, grammar: 'root ::= "a"', response_format: { type: 'json_object' } }, 'grammar'],
+    [
+      'arguments without names',
+      { ...body, tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'array' } } }] },
+      'tools.0.function.parameters.type',
+    ],
+    [
+      'a stop string where a call must come',
+      { ...body, stop: 'x', tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' },
+      'stop',
+    ],
     ['a template of its own', { ...body, chat_template: '{{ messages }}' }, 'chat_template'],
   ])('refuses %s by name', (_name, input, param) => {
     const { status, param: named, message } = refusal(input);
@@ -177,6 +187,13 @@ describe('readChatBody', () => {
       response_format: { type: 'json_schema', json_schema: { name: 'a', schema } },
     });
     expect(message).toContain('response_format.json_schema.schema.properties.a.pattern');
+  });
+
+  it('is told what a schema is said to be', () => {
+    const asked = (said: object) =>
+      readChatBody({ ...body, response_format: { type: 'json_schema', json_schema: { name: 'time', ...said } } });
+    expect(asked({ description: 'As in Oslo.' }).chat.answerIs).toBe('The answer is the JSON of time: As in Oslo.');
+    expect(asked({}).chat.answerIs).toBeNull();
   });
 
   it('takes the values of such fields that change nothing, hints, and what it does not know', () => {

@@ -5,6 +5,7 @@ import type { ChatMessage } from '../template/chatMessage.ts';
 import { genericTemplates } from '../template/genericTemplates.ts';
 import { type Chat, renderChat } from '../template/renderChat.ts';
 import type { TemplateRenderer } from '../template/templateRenderer.ts';
+import { efforts } from '../template/templateVariables.ts';
 import type { TextRequest } from '../textRequest.ts';
 import { orCall } from '../tools/callPlan.ts';
 import {
@@ -16,7 +17,7 @@ import {
   refuseUnknownBias,
 } from './answerBody.ts';
 import { refuseUnserved } from './refusedFields.ts';
-import { readSampling, refuseGrammarBesideTools, samplingFields } from './samplingBody.ts';
+import { described, readSampling, refuseBesideTools, samplingFields } from './samplingBody.ts';
 import { readTools, toolFields } from './toolsBody.ts';
 
 const part = z.discriminatedUnion(
@@ -55,7 +56,7 @@ const message = z.discriminatedUnion(
       audio: nothing,
       function_call: nothing,
     }),
-    z.object({ role: z.literal('tool'), content, tool_call_id: z.string() }),
+    z.object({ role: z.literal('tool'), content, name, tool_call_id: z.string() }),
   ],
   { error: 'must be one of system, developer, user, assistant, tool' },
 );
@@ -71,12 +72,7 @@ export const chatFields = {
     )
     .nullish(),
   chat_template_kwargs: z.record(z.string(), z.json()).nullish(),
-  reasoning_effort: z
-    .enum(
-      ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
-      'must be none, minimal, low, medium, high, xhigh or max',
-    )
-    .nullish(),
+  reasoning_effort: z.enum(efforts, 'must be none, minimal, low, medium, high, xhigh or max').nullish(),
 };
 
 const chatBody = z.object({
@@ -105,7 +101,7 @@ export function readChatBody(input: unknown): ChatCall {
   const maxTokens = readLength(body);
   const sampling = readSampling(body);
   const tools = readTools(body);
-  refuseGrammarBesideTools(body, tools);
+  refuseBesideTools(body, tools);
   return {
     ...readAnswerCall(body, { maxTokens, sampling }),
     chat: {
@@ -114,6 +110,8 @@ export function readChatBody(input: unknown): ChatCall {
       template: body.chat_template ?? 'model',
       kwargs: body.chat_template_kwargs ?? {},
       effort: body.reasoning_effort ?? null,
+      effortField: 'reasoning_effort',
+      answerIs: described(body.response_format),
       constrained: sampling.grammar !== null,
     },
   };
@@ -143,8 +141,8 @@ export async function chatTextRequest(
 
 function chatMessage(body: z.infer<typeof message>): ChatMessage {
   const inner: ChatMessage = { role: body.role, content: contentText(body.content) };
+  if (body.name != null && body.name !== '') inner.name = body.name;
   if (body.role === 'tool') return { ...inner, toolCallId: body.tool_call_id };
-  if (body.name != null) inner.name = body.name;
   if (body.role !== 'assistant') return inner;
   if (body.content == null && body.refusal != null) inner.content = body.refusal;
   if (body.reasoning_content != null) inner.reasoning = body.reasoning_content;

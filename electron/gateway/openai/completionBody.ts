@@ -21,15 +21,12 @@ const MOST_LOGPROBS = 20;
 
 const { logprobs: _flag, top_logprobs: _top, ...pickingFields } = samplingFields;
 
-const onePrompt = z
-  .array(z.string())
-  .length(1, 'must be one prompt')
-  .transform(([text]) => text ?? '');
+const tokens = z.array(z.int().min(0)).min(1);
 
 const completionBody = z.object({
   ...answerFields,
   ...pickingFields,
-  prompt: z.union([z.string(), z.array(z.int().min(0)).min(1), onePrompt]),
+  prompt: z.union([z.string(), tokens, z.array(z.string()), z.array(tokens)]),
   ...lengthFields,
   logprobs: z.int().min(0).max(MOST_LOGPROBS).nullish(),
   echo: z.boolean().nullish(),
@@ -60,9 +57,18 @@ export function readCompletionBody(input: unknown): CompletionCall {
   const sampling = readSampling(logprobs == null ? picking : { ...picking, logprobs: true, top_logprobs: logprobs });
   return {
     ...readAnswerCall(body, { maxTokens: maxTokens ?? DEFAULT_MAX_TOKENS, sampling }),
-    prompt: body.prompt,
+    prompt: onePrompt(body.prompt),
     echo,
   };
+}
+
+/** A list of prompts may hold one. @throws GatewayError 400. */
+function onePrompt(prompt: z.infer<typeof completionBody>['prompt']): string | number[] {
+  if (typeof prompt === 'string') return prompt;
+  const [first, second] = prompt;
+  if (typeof first === 'number') return prompt.filter((one) => typeof one === 'number');
+  if (first !== undefined && second === undefined) return first;
+  throw invalidField('prompt', 'prompt takes one prompt at a time; send the others in requests of their own.');
 }
 
 /** The completion as its model is to see it. */

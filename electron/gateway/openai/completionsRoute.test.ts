@@ -35,7 +35,7 @@ describe('a legacy completion', () => {
       usage: { completion_tokens: 12 },
     });
     const tokens = await gateway.model.tokenize(prompt, { addSpecial: true, parseSpecial: true });
-    for (const same of [[prompt], tokens]) {
+    for (const same of [[prompt], tokens, [tokens]]) {
       const again = await client.completions.create({ ...asked, prompt: same });
       expect(again.choices).toEqual(whole.choices);
       expect(again.usage?.prompt_tokens).toBe(tokens.length);
@@ -91,7 +91,8 @@ describe('a legacy completion', () => {
     expect(await refused({ best_of: 3 })).toEqual({ status: 400, param: 'best_of' });
     expect(await refused({ echo: true, logprobs: 1 })).toEqual({ status: 400, param: 'echo' });
     expect(await refused({ logprobs: true })).toEqual({ status: 400, param: 'logprobs' });
-    expect(await refused({ prompt: ['one', 'two'] })).toMatchObject({ status: 400 });
+    expect(await refused({ prompt: ['one', 'two'] })).toEqual({ status: 400, param: 'prompt' });
+    expect(await refused({ prompt: [[1], [2]] })).toEqual({ status: 400, param: 'prompt' });
     expect(await refused({ prompt: [1, 99_999_999] })).toEqual({ status: 400, param: 'prompt' });
     expect(await refused({ prompt: 'word '.repeat(5000) })).toEqual({ status: 400, param: 'prompt' });
     expect(await refused({ n: 9 })).toEqual({ status: 400, param: 'n' });

@@ -137,7 +137,9 @@ const sglangFields: Refused = {
 
 /** How long a cached prompt is kept is not promised; `prompt_cache_key` only hints at it. */
 const cacheFields: Refused = {
+  'prompt_cache_options.comparison_response_id': [],
   'prompt_cache_options.mode': ['implicit'],
+  'prompt_cache_options.prewarm': [false],
   'prompt_cache_options.ttl': ['30m'],
   prompt_cache_retention: ['in_memory', 'in-memory'],
 };
@@ -148,6 +150,19 @@ const answerFields: Refused = {
   ...sglangFields,
   ...cacheFields,
   'stream_options.include_obfuscation': [false],
+};
+
+/** Of OpenAI's chats, refused wherever a chat is answered. */
+const spokenFields: Refused = {
+  audio: [],
+  function_call: ['none', 'auto'],
+  functions: [[]],
+  modalities: [['text']],
+  moderation: [],
+  prediction: [],
+  store: [false],
+  verbosity: ['medium'],
+  web_search_options: [],
 };
 
 /** How several services say how much is to be thought, beside `reasoning_effort` and `chat_template_kwargs`. */
@@ -169,22 +184,14 @@ const thoughtFields: Refused = {
 const chatFields: Refused = {
   ...answerFields,
   ...thoughtFields,
+  ...spokenFields,
   add_generation_prompt: [true],
   add_special_tokens: [false],
-  audio: [],
   best_of: [1],
   continue_final_message: [false],
   documents: [[]],
   echo: [false],
-  function_call: ['none', 'auto'],
-  functions: [[]],
-  modalities: [['text']],
-  moderation: [],
-  prediction: [],
   reasoning: [],
-  store: [false],
-  verbosity: ['medium'],
-  web_search_options: [],
 };
 
 /** The same of legacy completions; `best_of` above 1 would need scores of whole answers. */
@@ -192,6 +199,7 @@ const completionFields: Refused = {
   ...answerFields,
   add_special_tokens: [true],
   best_of: [1],
+  'response_format.json_schema.description': [''],
   suffix: [''],
 };
 
@@ -199,15 +207,19 @@ const completionFields: Refused = {
 const responseFields: Refused = {
   ...answerFields,
   ...thoughtFields,
+  ...spokenFields,
+  access_programs: [{}],
   background: [false],
+  background_options: [{}],
   context_management: [[]],
   conversation: [],
   enable_response_messages: [false],
+  'image.context_compression': ['auto', 'disabled'],
+  logprobs: [false],
   max_completion_tokens: [],
   max_tokens: [],
   max_tool_calls: [],
   messages: [],
-  moderation: [],
   n: [1],
   previous_input_messages: [],
   previous_response: [],
@@ -220,7 +232,6 @@ const responseFields: Refused = {
   'reasoning.summary': [],
   reasoning_effort: [],
   response_format: [],
-  store: [false],
   'text.verbosity': ['medium'],
   truncation: ['disabled'],
 };
@@ -237,9 +248,13 @@ const embeddingFields: Refused = {
   messages: [],
   mm_processor_kwargs: [],
   normalize: [true],
+  output_dimension: [],
   padding: ['do_not_pad'],
   priority: [0],
   request_id: [],
+  stream: [false],
+  task: [],
+  truncate: [false, 'NONE'],
   truncate_prompt_tokens: [],
   truncation_side: [],
   use_activation: [true],

@@ -79,13 +79,25 @@ export function readSampling(body: z.infer<typeof samplingBody>): Omit<TokenSamp
   };
 }
 
-/** @throws GatewayError 400: what the model calls is written by a grammar of its own. */
-export function refuseGrammarBesideTools(
-  { grammar }: Pick<z.infer<typeof samplingBody>, 'grammar'>,
-  { tools }: { tools: readonly unknown[] },
+/** What the client says of the JSON that it wants, as an instruction; null where it says nothing. */
+export function described(format: z.infer<typeof samplingFields.response_format>): string | null {
+  if (format?.type !== 'json_schema' || format.json_schema.description == null) return null;
+  const { name, description } = format.json_schema;
+  return description.trim() === '' ? null : `The answer is the JSON of ${name}: ${description}`;
+}
+
+/** @throws GatewayError 400: what the model calls is written by a grammar of its own, and stop strings are looked for in text. */
+export function refuseBesideTools(
+  { grammar, stop }: Pick<z.infer<typeof samplingBody>, 'grammar'> & { stop?: string | string[] | null | undefined },
+  { tools, mustCall }: { tools: readonly unknown[]; mustCall: boolean },
 ): void {
-  if (tools.length === 0 || grammar == null || grammar === '') return;
-  throw invalidField('grammar', 'grammar does not go together with tools; send one of them.');
+  if (tools.length > 0 && grammar != null && grammar !== '')
+    throw invalidField('grammar', 'grammar does not go together with tools; send one of them.');
+  if (mustCall && stop != null && stop.length > 0)
+    throw invalidField(
+      'stop',
+      'stop does not go together with a tool_choice that asks for a call: it ends text alone.',
+    );
 }
 
 /** At most one field may say what the answer must look like. */

@@ -6,6 +6,11 @@ const MOST_TOOLS = 128;
 
 export const toolName = z.string().regex(/^[\w.:/-]{1,128}$/, 'must be 1 to 128 letters, digits or any of _ . : / -');
 
+/** Arguments have names. */
+export const toolParameters = z.looseObject({
+  type: z.literal('object', 'must be "object": a call names its arguments').optional(),
+});
+
 const onlyFunctions = 'only tools of type "function" are supported';
 const named = z.object({ type: z.literal('function', onlyFunctions), function: z.object({ name: z.string() }) });
 
@@ -14,7 +19,7 @@ const tool = z.object({
   function: z.object({
     name: toolName,
     description: z.string().nullish(),
-    parameters: z.record(z.string(), z.unknown()).nullish(),
+    parameters: toolParameters.nullish(),
     strict: z.boolean().nullish(),
   }),
 });
@@ -98,7 +103,7 @@ export function chatTool({ name, description, parameters, strict }: z.infer<type
   return {
     name,
     ...(description == null ? {} : { description }),
-    parameters: parameters?.type === 'object' ? parameters : { ...parameters, type: 'object' },
+    parameters: { ...parameters, type: 'object' },
     strict: strict ?? false,
   };
 }

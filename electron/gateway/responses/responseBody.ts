@@ -3,8 +3,8 @@ import { invalidField } from '../gatewayError.ts';
 import { type AnswerCall, answerFields, readAnswerCall } from '../openai/answerBody.ts';
 import { chatFields } from '../openai/chatBody.ts';
 import { refuseUnserved } from '../openai/refusedFields.ts';
-import { readSampling, refuseGrammarBesideTools, samplingFields } from '../openai/samplingBody.ts';
-import { chatTool, chosenTools, type ToolsCall, toolName } from '../openai/toolsBody.ts';
+import { described, readSampling, refuseBesideTools, samplingFields } from '../openai/samplingBody.ts';
+import { chatTool, chosenTools, type ToolsCall, toolName, toolParameters } from '../openai/toolsBody.ts';
 import { parseBody } from '../parseBody.ts';
 import type { ChatMessage } from '../template/chatMessage.ts';
 import type { Chat } from '../template/renderChat.ts';
@@ -34,6 +34,7 @@ const otherItem = z.discriminatedUnion(
     z.object({
       type: z.literal('reasoning'),
       content: z.array(z.object({ type: z.literal('reasoning_text'), text: z.string() })).nullish(),
+      summary: z.array(z.object({ type: z.literal('summary_text'), text: z.string() })).nullish(),
       encrypted_content: z.null('is not supported, since nothing here is encrypted so; leave it out').optional(),
     }),
   ],
@@ -48,8 +49,11 @@ const tool = z.object({
   type: z.literal('function', onlyFunctions),
   name: toolName,
   description: z.string().nullish(),
-  parameters: z.record(z.string(), z.unknown()).nullish(),
+  parameters: toolParameters.nullish(),
   strict: z.boolean().nullish(),
+  defer_loading: z.literal(false, 'is not supported: every tool is told at once; leave it out').nullish(),
+  allowed_callers: z.tuple([z.literal('direct')], 'takes only ["direct"]').nullish(),
+  output_schema: z.null('is not supported; leave it out').optional(),
 });
 const named = z.object({ type: z.literal('function', onlyFunctions), name: z.string() });
 
@@ -146,7 +150,7 @@ export function readResponseBody(input: unknown): ResponseCall {
     response_format: responseFormat(body.text?.format),
   });
   const tools = readResponseTools(body);
-  refuseGrammarBesideTools(body, tools);
+  refuseBesideTools(body, tools);
   const maxTokens = body.max_output_tokens ?? null;
   const { model, seed, stop, stream, service_tier } = body;
   return {
@@ -157,6 +161,8 @@ export function readResponseBody(input: unknown): ResponseCall {
       template: body.chat_template ?? 'model',
       kwargs: body.chat_template_kwargs ?? {},
       effort: body.reasoning?.effort ?? null,
+      effortField: 'reasoning.effort',
+      answerIs: described(responseFormat(body.text?.format)),
       constrained: sampling.grammar !== null,
     },
     echo: {
@@ -179,8 +185,8 @@ function responseFormat(
   asked: z.infer<typeof format> | null | undefined,
 ): z.infer<typeof samplingFields.response_format> {
   if (asked?.type !== 'json_schema') return asked;
-  const { name, schema, strict } = asked;
-  return { type: 'json_schema', json_schema: { name, schema, strict } };
+  const { type, ...json_schema } = asked;
+  return { type, json_schema };
 }
 
 function readResponseTools(body: z.infer<typeof responseBody>): ToolsCall {
@@ -222,7 +228,7 @@ function messagesOf(input: string | readonly unknown[]): ChatMessage[] {
       message.toolCalls = [...(message.toolCalls ?? []), { id, name, arguments: text }];
     } else if (item.type === 'function_call_output') {
       messages.push({ role: 'tool', content: textOf(item.output), toolCallId: item.call_id });
-    } else reasoning = (item.content ?? []).map(({ text }) => text).join('\n');
+    } else reasoning = (item.content?.length ? item.content : (item.summary ?? [])).map(({ text }) => text).join('\n');
   }
   if (messages.length === 0) throw invalidField('input', 'input must hold at least one message.');
   return messages;

@@ -192,7 +192,7 @@ describe('the Responses API', () => {
     ['a stored prompt', { prompt: { id: 'x' } }, 'prompt'],
     ['truncation', { truncation: 'auto' }, 'truncation'],
     ['a summary of thoughts', { reasoning: { summary: 'auto' } }, 'reasoning.summary'],
-    ['an effort that the model does not know', { reasoning: { effort: 'high' } }, 'reasoning_effort'],
+    ['an effort that the model does not know', { reasoning: { effort: 'high' } }, 'reasoning.effort'],
     ['encrypted thoughts', { include: ['reasoning.encrypted_content'] }, 'include.0'],
     ['a tool of the web', { tools: [{ type: 'web_search' }] }, 'tools.0.type'],
     ['a format of its own', { text: { format: { type: 'xml' } } }, 'text.format.type'],

@@ -16,6 +16,11 @@ export function withToolInstruction(messages: readonly ChatMessage[], tools: rea
     'To call a function, answer with its name and arguments as JSON within <tool_call></tool_call>:',
     '<tool_call>\n{"name": "the name", "arguments": {"an argument": "its value"}}\n</tool_call>',
   ].join('\n\n');
+  return withInstruction(messages, instruction);
+}
+
+/** Behind the first instructions where there are any, else before all. */
+export function withInstruction(messages: readonly ChatMessage[], instruction: string): ChatMessage[] {
   const [first, ...rest] = messages;
   if (first !== undefined && isSystem(first)) {
     const content = first.content === '' ? instruction : `${first.content}\n\n${instruction}`;
@@ -49,6 +54,21 @@ export function withCallsAsText(messages: readonly ChatMessage[]): ChatMessage[]
   return merged;
 }
 
+/** Whether it says who speaks; a result is told by the call that it answers. */
+export function isNamed({ role, name }: ChatMessage): boolean {
+  return name !== undefined && role !== 'tool';
+}
+
+export function withoutName({ name: _name, ...message }: ChatMessage): ChatMessage {
+  return message;
+}
+
+/** Who speaks as the beginning of the text. */
+export function withNameAsText(message: ChatMessage): ChatMessage {
+  if (!isNamed(message) || message.content === '') return message;
+  return { ...withoutName(message), content: `${message.name}: ${message.content}` };
+}
+
 /** Messages of one role in a row as one message, but for calls and their results. */
 export function withTurnsMerged(messages: readonly ChatMessage[]): ChatMessage[] {
   const merged: ChatMessage[] = [];
@@ -56,8 +76,10 @@ export function withTurnsMerged(messages: readonly ChatMessage[]): ChatMessage[]
     const last = merged.at(-1);
     const isPlain = (one: ChatMessage): boolean => one.role !== 'tool' && one.toolCalls === undefined;
     if (last !== undefined && last.role === message.role && isPlain(last) && isPlain(message)) {
-      const content = [last.content, message.content].filter((part) => part !== '').join('\n\n');
-      merged[merged.length - 1] = { ...last, content };
+      const [one, other] =
+        last.name === message.name ? [last, message] : [withNameAsText(last), withNameAsText(message)];
+      const content = [one.content, other.content].filter((part) => part !== '').join('\n\n');
+      merged[merged.length - 1] = { ...one, content };
     } else merged.push(message);
   }
   return merged;

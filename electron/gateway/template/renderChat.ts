@@ -1,21 +1,29 @@
 import { createHash } from 'node:crypto';
 import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
-import { GatewayError, invalidField } from '../gatewayError.ts';
+import { GatewayError } from '../gatewayError.ts';
 import type { AnswerShape } from '../textRequest.ts';
 import { type CallFormat, hermesCalls } from '../tools/callFormat.ts';
 import { planCalls } from '../tools/callPlan.ts';
 import type { ChatMessage, ChatTool } from './chatMessage.ts';
-import { withCallsAsText, withSystemFolded, withToolInstruction, withTurnsMerged } from './foldMessages.ts';
+import {
+  isNamed,
+  withCallsAsText,
+  withInstruction,
+  withNameAsText,
+  withoutName,
+  withSystemFolded,
+  withToolInstruction,
+  withTurnsMerged,
+} from './foldMessages.ts';
 import { type GenericName, genericFormat, genericTemplates, knownFormat } from './genericTemplates.ts';
 import { PlainText, type PromptPiece } from './plainText.ts';
 import { TemplateFailure } from './templateFailure.ts';
 import type { TemplateRenderer } from './templateRenderer.ts';
 import { type TemplateTraits, templateTraits } from './templateTraits.ts';
+import { type ReasoningEffort, templateVariables } from './templateVariables.ts';
 
 /** `model`: the template of the GGUF. `generic`: that of the model's format as far as it can be told. Else a format by name. */
 export type TemplateChoice = 'model' | 'generic' | GenericName;
-
-export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
 /** A conversation as a client sent it, and what it wants of the answer. */
 export interface Chat {
@@ -30,14 +38,20 @@ export interface Chat {
   kwargs: Readonly<Record<string, unknown>>;
   /** How much it shall think; `any`: that it shall. */
   effort: ReasoningEffort | 'any' | null;
+  /** The field of the request that said so, for refusals. */
+  effortField: 'reasoning_effort' | 'reasoning.effort' | 'think';
+  /** What the client says of the answer that it wants, told as an instruction; null where it says nothing. */
+  answerIs: string | null;
   /** A grammar holds for the answer, which leaves no room for thinking aloud. */
   constrained: boolean;
 }
 
 /** A conversation that asks for nothing else. */
 export function plainChat(messages: readonly ChatMessage[]): Chat {
-  const nothing = { tools: [], mustCall: false, parallelCalls: true, kwargs: {}, effort: null, constrained: false };
-  return { ...nothing, messages, template: 'model' };
+  return {
+    ...{ messages, template: 'model', tools: [], mustCall: false, parallelCalls: true, kwargs: {}, constrained: false },
+    ...{ effort: null, effortField: 'reasoning_effort', answerIs: null },
+  };
 }
 
 export interface RenderedChat {
@@ -48,15 +62,12 @@ export interface RenderedChat {
 }
 
 const offer = 'Send "chat_template": "generic" to use a generic one.';
-const OWN_VARIABLES = new Set([
-  ...['messages', 'tools', 'documents', 'add_generation_prompt', 'bos_token', 'eos_token', 'range', 'raise_exception'],
-  ...['strftime_now', 'true', 'false', 'none', 'True', 'False', 'None'],
-]);
 
 /**
  * The prompt of a conversation, rendered with the model's own Jinja template up to where the assistant speaks, and how the answer
  * is to be read. What a template has no place for is put where it has one: the role developer becomes system, instructions go
- * into the user's next message, messages of one role in a row become one, tools and earlier calls are told in words. Nothing that
+ * into the user's next message, messages of one role in a row become one, tools, earlier calls and the names of speakers are told
+ * in words. Nothing that
  * a client wrote is read as a control token.
  *
  * @throws GatewayError `chat_template_missing` or `chat_template_broken` of the model, both offering a generic one;
@@ -65,19 +76,20 @@ const OWN_VARIABLES = new Set([
 export async function renderChat(model: ServedModel, chat: Chat, templates: TemplateRenderer): Promise<RenderedChat> {
   const { source, stop } = chosenTemplate(model, chat);
   const traits = templateTraits(source);
-  const kwargs = templateVariables(chat, traits, model);
+  const kwargs = templateVariables(chat, traits, model.id);
   const format = traits.calls ?? hermesCalls;
   const plain = new PlainText(model.controlTokens);
-  const told =
-    chat.tools.length > 0 && traits.calls === null ? withToolInstruction(chat.messages, chat.tools) : chat.messages;
+  const asked = chat.answerIs === null ? chat.messages : withInstruction(chat.messages, chat.answerIs);
+  const told = chat.tools.length > 0 && traits.calls === null ? withToolInstruction(asked, chat.tools) : asked;
   const messages = traits.callHistory ? told : withCallsAsText(told);
   const tools = traits.calls === null || chat.tools.length === 0 ? null : plain.cover(chat.tools.map(templateTool));
   // Firefunction's, in the words of its authors and of llama.cpp.
   const functions = tools === null ? '' : JSON.stringify(tools, null, 2);
+  const datetime = new Date().toUTCString();
   const render = async (attempt: readonly ChatMessage[]): Promise<string> => {
     const values = {
       ...(traits.mentions('functions') ? { functions } : {}),
-      ...(traits.mentions('datetime') ? { datetime: new Date().toUTCString() } : {}),
+      ...(traits.mentions('datetime') ? { datetime } : {}),
       ...plain.cover(kwargs),
       messages: plain.cover(attempt.map((message) => templateMessage(message, traits, source))),
       add_generation_prompt: true,
@@ -97,7 +109,9 @@ export async function renderChat(model: ServedModel, chat: Chat, templates: Temp
       });
     }
   };
-  const prompt = await firstThatRenders(messages, render, { model, covered: (text) => plain.cover(text) });
+  const prompt = await withNamesTold(messages, (attempt) =>
+    firstThatRenders(attempt, render, { model, covered: (text) => plain.cover(text) }),
+  );
   return { ...opened(plain.pieces(prompt), prompt, { chat, format, traits }), stop };
 }
 
@@ -109,6 +123,22 @@ export function prepareTemplate(model: ServedModel, templates: TemplateRenderer)
 
 function isRefusal(cause: unknown): boolean {
   return cause instanceof TemplateFailure && cause.kind === 'refused';
+}
+
+/** A role whose names change nothing is one whose names the template leaves out: they are put into the text. */
+async function withNamesTold(
+  messages: readonly ChatMessage[],
+  render: (messages: readonly ChatMessage[]) => Promise<string>,
+): Promise<string> {
+  const prompt = await render(messages);
+  const named = new Set(messages.filter(isNamed).map(({ role }) => role));
+  const untold: string[] = [];
+  for (const role of named) {
+    const without = await render(messages.map((one) => (one.role === role ? withoutName(one) : one)));
+    if (without === prompt) untold.push(role);
+  }
+  if (untold.length === 0) return prompt;
+  return render(messages.map((one) => (untold.includes(one.role) ? withNameAsText(one) : one)));
 }
 
 /** Tries the messages as they are, then in the forms that stricter templates take. */
@@ -169,35 +199,6 @@ function chosenTemplate(
 
 function ownTemplate({ chatTemplate }: ServedModel): string | null {
   return chatTemplate === null || chatTemplate.trim() === '' ? null : chatTemplate;
-}
-
-/** What the template is told beside the messages. */
-function templateVariables(
-  { kwargs, effort }: Chat,
-  { mentions, thinking }: TemplateTraits,
-  { id }: ServedModel,
-): Record<string, unknown> {
-  for (const [name, value] of Object.entries(kwargs)) {
-    const field = `chat_template_kwargs.${name}`;
-    if (OWN_VARIABLES.has(name)) throw invalidField(field, `${field} is set by the gateway; leave it out.`);
-    const changesNothing = name === 'enable_thinking' && value === false && thinking === null;
-    if (!mentions(name) && !changesNothing) {
-      throw invalidField(
-        field,
-        `${field}: the chat template of ${id} knows no ${name}; leave it out.`,
-        'unsupported_value',
-      );
-    }
-  }
-  if (effort === null) return kwargs;
-  if (mentions('no_think') && mentions('reasoning_effort') && (effort === 'none' || effort === 'any'))
-    return { reasoning_effort: effort === 'none' ? 'no_think' : 'high', ...kwargs };
-  if (effort !== 'none' && effort !== 'any' && mentions('reasoning_effort'))
-    return { reasoning_effort: effort, ...kwargs };
-  if (mentions('enable_thinking')) return { enable_thinking: effort !== 'none', ...kwargs };
-  if ((effort === 'none' && thinking === null) || (effort === 'any' && thinking !== null)) return kwargs;
-  const message = `reasoning_effort (think): the chat template of ${id} has no place for this value; leave it out.`;
-  throw invalidField('reasoning_effort', message, 'unsupported_value');
 }
 
 /** Settles how the answer begins, and what the template has begun of it. */

@@ -31,6 +31,8 @@ export interface TemplateTraits {
   /** It joins the arguments of earlier calls to text, so they must be text. */
   textArguments: boolean;
   thinking: ThinkingMarks | null;
+  /** The values of `reasoning_effort` that it takes; null where it does not list them. */
+  efforts: readonly string[] | null;
   /** Variables by name: whether the source speaks of one. */
   mentions: (name: string) => boolean;
 }
@@ -45,8 +47,15 @@ export function templateTraits(source: string): TemplateTraits {
     callHistory: calls !== null && source.includes('tool_calls'),
     textArguments: /\+[^+|{}%]*\barguments\b['"]?\]?\s*(\+|-?[%}]\})/.test(source),
     thinking: thinkingMarks.find(({ open }) => inSource(source, open)) ?? null,
+    efforts: listedEfforts(source),
     mentions,
   };
+}
+
+/** As in `reasoning_effort not in ['high', 'low']`. */
+function listedEfforts(source: string): readonly string[] | null {
+  const list = /\breasoning_effort\s+(?:not\s+)?in\s+[[(]([^\])]*)[\])]/.exec(source)?.[1];
+  return list === undefined ? null : [...list.matchAll(/['"]([^'"]*)['"]/g)].map(([, value]) => value ?? '');
 }
 
 /** Templates may write a mark in parts: harmony's name of the channel is joined to it, and Hy3 formats its own. */
