@@ -46,3 +46,23 @@ test('a link that breaks under a question keeps what was measured', async () => 
   await settled();
   expect(way.ms).toBe(1);
 });
+
+test('it is the shortest of the last five measures, so that a busy processor counts little and a slower network soon', async () => {
+  let now = 0;
+  const way = new LinkWay(
+    async () => {
+      now += trip;
+    },
+    () => now,
+  );
+  let trip = 0;
+  const measured: (number | null)[] = [];
+  for (const next of [2, 40, 6, 40, 8, 40, 6]) {
+    trip = next;
+    way.carried(0);
+    await settled();
+    measured.push(way.ms);
+    now += 5000;
+  }
+  expect(measured).toEqual([1, 1, 1, 1, 1, 3, 3]);
+});

@@ -1,9 +1,7 @@
-import { movingAverage } from './movingAverage.ts';
-
 /** Between two measures, ms. */
 const INTERVAL_MS = 2000;
-/** Weight of the newest measure. */
-const NEWEST = 0.3;
+/** Measures of which the shortest counts: what is longer waited for a processor, and not for the network. */
+const LATEST = 5;
 /** Larger frames are chunks of prompts, and say nothing of a token. */
 const MOST_BYTES = 64 * 1024;
 
@@ -17,7 +15,7 @@ export class LinkWay {
   #bytes = 0;
   #askedAt: number | null = null;
   #asking = false;
-  #ms: number | null = null;
+  #latest: readonly number[] = [];
 
   /** `ask` resolves when so many bytes have come over the link. */
   constructor(ask: (bytes: number) => Promise<void>, now: () => number = () => performance.now()) {
@@ -27,7 +25,7 @@ export class LinkWay {
 
   /** Of a frame as large as the last ones; null before the first measure. */
   get ms(): number | null {
-    return this.#ms;
+    return this.#latest.length === 0 ? null : Math.min(...this.#latest);
   }
 
   /** A frame has come with so many bytes of activations. */
@@ -50,7 +48,7 @@ export class LinkWay {
     const bytes = this.#bytes;
     const emptyMs = await this.#time(0);
     const fullMs = bytes === 0 ? emptyMs : await this.#time(bytes);
-    this.#ms = movingAverage(this.#ms, Math.max(emptyMs, fullMs) - emptyMs / 2, NEWEST);
+    this.#latest = [...this.#latest, Math.max(emptyMs, fullMs) - emptyMs / 2].slice(-LATEST);
   }
 
   async #time(bytes: number): Promise<number> {

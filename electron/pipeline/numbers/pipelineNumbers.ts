@@ -1,4 +1,5 @@
 import { movingAverage } from '../../wire/movingAverage.ts';
+import { waysWithin } from './waysWithin.ts';
 
 /** What a pipeline has done and how it fares; counts since it was formed, milliseconds as moving averages. */
 export interface PipelineNumbers {
@@ -88,7 +89,9 @@ export class PipelineCounter {
   }
 
   numbers(now: Pick<PipelineNumbers, 'running' | 'queued' | 'slots' | 'networkMs' | 'exitMs'>): PipelineNumbers {
-    const stages = this.#stages.map((stage) => ({ ...stage }));
-    return { ...now, ...this.#counts, steps: this.#steps, stepMs: this.#stepMs ?? 0, stages };
+    const ways = waysWithin([...this.#stages.map(({ wayMs }) => wayMs), now.exitMs], now.networkMs);
+    const stages = this.#stages.map((stage, index) => ({ ...stage, wayMs: ways[index] ?? null }));
+    const exitMs = ways.at(-1) ?? null;
+    return { ...now, ...this.#counts, steps: this.#steps, stepMs: this.#stepMs ?? 0, exitMs, stages };
   }
 }
