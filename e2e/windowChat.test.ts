@@ -125,6 +125,44 @@ describe.skipIf(!hasChromium)('the chat of the window', () => {
     expect(violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`)).toEqual([]);
   });
 
+  test('a question is asked in other words with the keyboard, and no text is lost', async () => {
+    await openChat('light');
+    const focused = () => page.evaluate<string>('document.activeElement.ariaLabel');
+    const composer = page.getByLabel('Your message');
+    await ask('Where does a KV cache lie?');
+    const edit = page.getByRole('button', { name: 'Ask in other words' });
+    await edit.press('Enter');
+    expect(await focused()).toBe('The question in other words');
+    await page.keyboard.press('Escape');
+    expect(await focused()).toBe('Ask in other words');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type(' And why?');
+    // As long as an answer comes there is nothing to ask.
+    await page.keyboard.press('Enter');
+    expect(await page.getByRole('button', { name: 'Ask', exact: true }).isDisabled()).toBe(true);
+    answers.say('On each member.');
+    answers.end(4);
+    await page.getByText('4 tokens').waitFor();
+    await composer.fill('Half a thought');
+    await page.getByRole('link', { name: 'Endpoint', exact: true }).click();
+    await page.getByRole('heading', { name: 'Address' }).waitFor();
+    await page.getByRole('link', { name: 'Chat', exact: true }).click();
+    expect(await composer.inputValue()).toBe('Half a thought');
+    const field = page.getByLabel('The question in other words');
+    expect(await field.inputValue()).toBe('Where does a KV cache lie? And why?');
+    await field.press('Enter');
+    await answers.asked();
+    expect(await focused()).toBe('Your message');
+    await page.getByText('2 / 2').waitFor();
+    answers.say('Each computes its own layers.');
+    await page.getByText('its own layers').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText(/^Stopped · about 1 token · .*desk, macbook/).waitFor();
+    // The first branch is as it was.
+    await page.getByRole('button', { name: 'Earlier version' }).first().click();
+    await page.getByText('On each member.').waitFor();
+  });
+
   test('the colours that one chose are there again after a reload', async () => {
     await openChat('light');
     const ground = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');

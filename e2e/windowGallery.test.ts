@@ -83,6 +83,8 @@ describe.skipIf(!hasChromium)('every page and dialog of the window', () => {
       await look(view);
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
+      const focused = await page.evaluate<string>('document.activeElement.textContent.trim()');
+      expect.soft(focused, `${view} gives the focus back`).toBe(button);
     };
     await page.getByText('No model is serving yet').waitFor();
     await look('pool-empty');
@@ -111,6 +113,8 @@ describe.skipIf(!hasChromium)('every page and dialog of the window', () => {
         .waitFor({ timeout: 300 })
         .catch(() => {});
     }
+    // As long as it lives, also right after it was made.
+    await page.getByText(/, for 9 more minutes/).waitFor();
     await look('pool');
     await page.getByRole('region', { name: `Placement of ${servingRoom.modelId}` }).scrollIntoViewIfNeeded();
     await look('pool-placement');
@@ -126,6 +130,7 @@ describe.skipIf(!hasChromium)('every page and dialog of the window', () => {
     await look('models');
     await dialog('Download', 'dialog-download');
     await dialog('Delete', 'dialog-delete');
+    await dialog('Discard', 'dialog-discard');
 
     await show('Chat');
     await ask('How a KV cache is laid out');
@@ -144,6 +149,8 @@ describe.skipIf(!hasChromium)('every page and dialog of the window', () => {
     await show('Settings');
     await page.getByRole('region', { name: 'This machine', exact: true }).waitFor();
     await look('settings');
+    await page.getByRole('region', { name: 'Models on this machine' }).scrollIntoViewIfNeeded();
+    await look('settings-below');
     await show('Logs');
     await page.getByRole('region', { name: 'Health' }).waitFor();
     await look('logs');

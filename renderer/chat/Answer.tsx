@@ -8,7 +8,8 @@ interface AnswerProps {
   text: string;
   /** Null while the answer is under way. */
   message: ChatMessage | null;
-  onRegenerate?: () => void;
+  /** Null where nothing can be asked now. */
+  onRegenerate: (() => void) | null;
 }
 
 export function Answer({ text, message, onRegenerate }: AnswerProps) {
@@ -29,7 +30,12 @@ export function Answer({ text, message, onRegenerate }: AnswerProps) {
             <>
               <Versions message={message} />
               <CopyButton what="the answer" text={text} />
-              <button type="button" className="quiet-button" onClick={onRegenerate}>
+              <button
+                type="button"
+                className="quiet-button"
+                disabled={onRegenerate === null}
+                onClick={() => onRegenerate?.()}
+              >
                 Try again
               </button>
             </>

@@ -60,7 +60,7 @@ export function ConversationList() {
           onConfirm={() => chat.remove(asked.head.id)}
           onClose={close}
         >
-          “{asked.head.title}” and its {asked.head.messages} messages are deleted from this machine.
+          “{asked.head.title}” is deleted from this machine, with all of its messages.
         </ConfirmDialog>
       )}
     </section>

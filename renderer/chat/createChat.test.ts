@@ -93,6 +93,17 @@ test('an answer is never out of sight, also where the disk is slower than the mo
   expect(contents()).toEqual(['What is a hop?', 'A hop is one trip.']);
 });
 
+test('deleting a conversation ends its answer, and nothing more of it is kept', async () => {
+  const asking = chat.ask('demo', 'What is a hop?');
+  await settled();
+  const { id } = shown();
+  await chat.remove(id);
+  await asking;
+  expect(chat.useChat.getState()).toMatchObject({ running: null, problem: null, failure: null });
+  expect(shown().id).not.toBe(id);
+  expect(saved).toHaveLength(1);
+});
+
 test('the conversation so far and the settings go along', async () => {
   answers = [[text('1')], [text('2')]];
   await chat.changeSettings({ system: 'Be brief.', temperature: 0 });

@@ -61,6 +61,8 @@ export function createChat({ call, stream, servedBy, now, newId, nextFrame }: Ch
   const { getState: get, setState: set } = useChat;
   let abort: AbortController | null = null;
   let opening = 0;
+  /** Conversations that were deleted: what still comes for them is not kept. */
+  const gone = new Set<string>();
 
   const fail = (cause: unknown): void => set({ problem: lineOf(cause) });
 
@@ -84,6 +86,7 @@ export function createChat({ call, stream, servedBy, now, newId, nextFrame }: Ch
   /** Keeps changes and messages on the disk, and shows them at once where that conversation is shown. */
   async function keep(id: string, changes: ConversationChanges, messages: readonly ChatMessage[] = []): Promise<void> {
     const { shown } = get();
+    if (gone.has(id)) return;
     if (shown.id === id) set({ shown: changed(shown, changes, messages) });
     if (shown.id === id && shown.history.length === 0 && messages.length === 0) return; // a new one, without a question yet
     await call('saveConversation', { id, changes, messages: [...messages] }).then((head) => {
@@ -127,6 +130,7 @@ export function createChat({ call, stream, servedBy, now, newId, nextFrame }: Ch
       problem: null,
     };
     let text = '';
+    let pieces = 0;
     let firstAt: number | null = null;
     let lastAt = 0;
     let due = false;
@@ -144,6 +148,7 @@ export function createChat({ call, stream, servedBy, now, newId, nextFrame }: Ch
         lastAt = now();
         firstAt ??= lastAt;
         text += event.text;
+        pieces += 1;
         if (due) continue;
         due = true;
         nextFrame(show);
@@ -152,6 +157,8 @@ export function createChat({ call, stream, servedBy, now, newId, nextFrame }: Ch
       facts.outcome = mine.signal.aborted ? 'stopped' : 'failed';
       if (!mine.signal.aborted) facts.problem = lineOf(cause);
     }
+    // An answer that breaks off tells no count; it comes about a token at a time.
+    if (facts.outcome !== 'done' && pieces > 0) facts.tokens ??= pieces;
     // The first token ends the reading of the prompt, so only the others tell the pace.
     if (facts.tokens !== null && facts.tokens > 1 && firstAt !== null && lastAt > firstAt) {
       facts.tokensPerSecond = (1000 * (facts.tokens - 1)) / (lastAt - firstAt);
@@ -200,8 +207,16 @@ export function createChat({ call, stream, servedBy, now, newId, nextFrame }: Ch
     },
     chooseModel: (model: string | null) => keep(get().shown.id, { model }),
     rename: (id: string, title: string) => keep(id, { title }),
+    /** Deletes a conversation; an answer under way in it ends. */
     async remove(id: string): Promise<void> {
-      await call('deleteConversation', { id });
+      gone.add(id);
+      if (get().running?.conversation === id) abort?.abort();
+      try {
+        await call('deleteConversation', { id });
+      } catch (cause) {
+        gone.delete(id);
+        throw cause;
+      }
       set(({ heads }) => ({ heads: (heads ?? []).filter((head) => head.id !== id) }));
       if (get().shown.id === id) startNew();
     },

@@ -37,6 +37,8 @@ test('a version is shown with what came after it last', () => {
   expect(newestBelow(history, 'a')).toBe('d');
   expect(newestBelow(history, 'b')).toBe('c');
   expect(newestBelow(history, 'f')).toBe('f');
+  // The answer was tried again, and then one went on below the first one.
+  expect(newestBelow([...history, message('g', 'c')], 'a')).toBe('g');
 });
 
 test('ten thousand messages in a row are one thread', () => {

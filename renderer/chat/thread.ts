@@ -40,13 +40,14 @@ export function versionsOf(history: readonly ChatMessage[], { parent }: ChatMess
   return familyOf(history).children.get(parent) ?? [];
 }
 
-/** The newest message that follows from this one. */
+/** The newest message of all that follow from this one, on whichever branch; `history` is in the order of time. */
 export function newestBelow(history: readonly ChatMessage[], id: string): string {
-  const { children } = familyOf(history);
-  let at = id;
-  for (;;) {
-    const next = children.get(at)?.at(-1);
-    if (next === undefined) return at;
-    at = next.id;
+  const below = new Set([id]);
+  let newest = id;
+  for (const message of history) {
+    if (message.parent === null || !below.has(message.parent)) continue;
+    below.add(message.id);
+    newest = message.id;
   }
+  return newest;
 }

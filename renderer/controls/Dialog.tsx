@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 
 interface DialogProps {
   title: string;
@@ -6,14 +6,23 @@ interface DialogProps {
   children: ReactNode;
 }
 
-/** A modal dialog while it is rendered: the browser keeps the focus inside and gives it back afterwards. */
+/**
+ * A modal dialog while it is rendered: the browser keeps the focus inside and gives it back afterwards, to the page's first
+ * region where what had it is gone.
+ */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // Its clean-up runs while the dialog is in the document still: the browser gives nothing back for one that is not.
+  useLayoutEffect(() => {
     const dialog = element.current;
-    if (dialog !== null && !dialog.open) dialog.showModal();
-    return () => dialog?.close();
+    if (dialog === null) return;
+    if (!dialog.open) dialog.showModal();
+    return () => {
+      dialog.close();
+      if (document.activeElement === document.body)
+        document.querySelector<HTMLElement>('.page-scroll, .turns')?.focus();
+    };
   }, []);
   return (
     <dialog

@@ -1,3 +1,4 @@
+import type { Ref } from 'react';
 import { Icon, type IconName } from './Icon.tsx';
 
 interface IconButtonProps {
@@ -5,13 +6,15 @@ interface IconButtonProps {
   /** What it does: its name for screen readers, and its tooltip. */
   label: string;
   disabled?: boolean;
+  ref?: Ref<HTMLButtonElement>;
   onClick: () => void;
 }
 
-export function IconButton({ icon, label, disabled = false, onClick }: IconButtonProps) {
+export function IconButton({ icon, label, disabled = false, ref, onClick }: IconButtonProps) {
   return (
     <button
       type="button"
+      ref={ref}
       className="icon-button"
       aria-label={label}
       title={label}

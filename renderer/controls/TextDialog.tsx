@@ -12,6 +12,8 @@ interface TextDialogProps {
   lines?: number;
   /** Not shown while it is typed. */
   secret?: boolean;
+  /** The label of a second field, in which it is typed once more, so that no slip goes unseen. */
+  repeat?: string;
   children?: ReactNode;
   onSubmit: (text: string) => Promise<unknown>;
   onClose: () => void;
@@ -25,17 +27,23 @@ export function TextDialog({
   action,
   lines = 1,
   secret = false,
+  repeat,
   children,
   onSubmit,
   onClose,
 }: TextDialogProps) {
   const field = useId();
   const [text, setText] = useState(initial);
+  const [repeated, setRepeated] = useState('');
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (text.trim() === '' || busy) return;
+    if (repeat !== undefined && repeated !== text) {
+      setProblem('The two are not the same; type them once more.');
+      return;
+    }
     setBusy(true);
     setProblem(null);
     onSubmit(text.trim()).then(onClose, (cause: unknown) => {
@@ -63,6 +71,19 @@ export function TextDialog({
             onChange={(event) => setText(event.target.value)}
             onKeyDown={submitOnEnter}
           />
+        )}
+        {repeat !== undefined && (
+          <>
+            <label htmlFor={`${field}-again`}>{repeat}</label>
+            <input
+              id={`${field}-again`}
+              className="text-input"
+              type={secret ? 'password' : 'text'}
+              maxLength={1000}
+              value={repeated}
+              onChange={(event) => setRepeated(event.target.value)}
+            />
+          </>
         )}
         {problem !== null && (
           <p className="notice" data-tone="problem" role="alert">

@@ -100,7 +100,7 @@ function ShareBar({ total, used: { weights, kv } }: { total: number; used: { wei
       <p className="small number share-words">
         {weights + kv > 0 && (
           <>
-            <span className="share-key share-weights">{formatBytes(weights)} weights</span>
+            <span className="share-key share-weights">{formatBytes(weights)} weights and buffers</span>
             <span className="share-key share-kv">{formatBytes(kv)} KV</span>
           </>
         )}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useReducer } from 'react';
 import type { PoolState } from '../../electron/gateway/memberApi.ts';
 import { callMember } from '../member/memberStore.ts';
 
@@ -44,12 +44,12 @@ function minutesLeft(ms: number): string {
   return minutes === 1 ? 'less than a minute' : `${minutes} more minutes`;
 }
 
-/** Milliseconds since 1970, anew every few seconds. */
+/** Milliseconds since 1970; what shows it is drawn anew every few seconds. */
 function useNow(): number {
-  const [now, setNow] = useState(Date.now);
+  const [, tick] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
+    const timer = setInterval(tick, TICK_MS);
     return () => clearInterval(timer);
   }, []);
-  return now;
+  return Date.now();
 }

@@ -42,5 +42,20 @@ test('members come, get lost, return, pause and lead', () => {
     'e has joined.',
     'c leads the pool now.',
   ]);
-  expect(texts(poolNews(pool(member('b', { state: 'suspect' })), pool(member('b'))))).toEqual(['b is back.']);
+  expect(
+    texts(poolNews(pool(member('b', { state: 'lost', build: 'b1' })), pool(member('b', { build: 'b1' })))),
+  ).toEqual(['b is back.']);
+  expect(texts(poolNews(pool(member('b', { state: 'left' })), pool(member('b'))))).toEqual(['b is back.']);
+});
+
+test('who joins does not come back, and a silent moment is no absence', () => {
+  const steps = [
+    pool(member('a')),
+    pool(member('a'), member('b', { state: 'lost', build: null })),
+    pool(member('a'), member('b')),
+    pool(member('a'), member('b', { state: 'suspect' })),
+    pool(member('a'), member('b')),
+  ];
+  const told = steps.slice(1).flatMap((after, index) => poolNews(steps[index] ?? pool(), after));
+  expect(texts(told)).toEqual(['b has joined.']);
 });

@@ -66,7 +66,9 @@ export function poolNews(before: PoolState, after: PoolState): Line[] {
   const lines = after.members.flatMap(({ id, name, state, paused }): Line[] => {
     const old = known.get(id);
     if (old === undefined) return [{ text: `${name} has joined.`, tone: 'good' }];
-    if (old.state !== state) return memberLine(name, state);
+    // Who has joined is named before it is heard of for the first time.
+    if (old.state === 'lost' && old.build === null) return [];
+    if (old.state !== state) return memberLine(name, old.state, state);
     if (old.paused.length === 0 && paused.length > 0) return [{ text: `${name} pauses its sharing.`, tone: 'warn' }];
     if (old.paused.length > 0 && paused.length === 0) return [{ text: `${name} shares again.`, tone: 'good' }];
     return [];
@@ -83,10 +85,12 @@ export function poolNews(before: PoolState, after: PoolState): Line[] {
   return [...lines, ...gone, ...election];
 }
 
-function memberLine(name: string, state: PoolState['members'][number]['state']): Line[] {
+type MemberLife = PoolState['members'][number]['state'];
+
+function memberLine(name: string, before: MemberLife, state: MemberLife): Line[] {
   switch (state) {
     case 'alive':
-      return [{ text: `${name} is back.`, tone: 'good' }];
+      return before === 'suspect' ? [] : [{ text: `${name} is back.`, tone: 'good' }];
     case 'suspect':
       return [];
     case 'lost':

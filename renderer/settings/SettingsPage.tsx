@@ -9,6 +9,7 @@ import { chooseTheme, type Theme, themes, useTheme } from '../shell/theme.ts';
 import { DesktopSection } from './DesktopSection.tsx';
 import { LimitsSection } from './LimitsSection.tsx';
 import { Setting } from './Setting.tsx';
+import { SharingSection } from './SharingSection.tsx';
 import './Settings.css';
 
 type Asked = 'rename' | 'hub' | 'export';
@@ -53,7 +54,7 @@ export function SettingsPage() {
         </Setting>
         <Setting
           title={paused ? 'Shares nothing now' : 'Shares its memory'}
-          about="Sharing also pauses by itself on battery, when the machine is hot, or when its graphics card is wanted."
+          about="A pause holds until you end it, also after a restart."
         >
           <button
             type="button"
@@ -77,13 +78,29 @@ export function SettingsPage() {
         </Setting>
         <Setting
           title="Token of the hub"
-          about="For models on Hugging Face that want one; kept in the system's secret store."
+          about="For models on Hugging Face that want one. It stays on this machine, in its secret store where there is one."
         >
-          <button type="button" className="quiet-button" onClick={() => setAsked('hub')}>
-            Set the token
-          </button>
+          <div className="row">
+            <button
+              type="button"
+              className="quiet-button"
+              onClick={() =>
+                perform(
+                  callMember('setHubToken', { token: null }).then(() =>
+                    setSaid({ problem: false, text: 'No token of the hub is kept now.' }),
+                  ),
+                )
+              }
+            >
+              Forget it
+            </button>
+            <button type="button" className="quiet-button" onClick={() => setAsked('hub')}>
+              Set the token
+            </button>
+          </div>
         </Setting>
       </section>
+      <SharingSection onProblem={onSectionProblem} />
       <LimitsSection onProblem={onSectionProblem} />
       {window.roomful !== undefined && <DesktopSection onProblem={onSectionProblem} />}
       {own?.admin && pool?.status.pool !== null && (
@@ -130,6 +147,7 @@ export function SettingsPage() {
           initial=""
           action="Export"
           secret
+          repeat="The passphrase again"
           onSubmit={async (passphrase) => {
             const { text } = await callMember('exportAuthority', { passphrase });
             saveFile('pool-key.txt', text, 'text/plain');

@@ -54,7 +54,13 @@ function plannerOptions(question: Question): PlanOptions {
     plainRam,
     excluded: members.filter(({ included }) => !included).map(({ id }) => id),
     links: linksOf(question),
+    coordinator: leaderOf(question),
   };
+}
+
+/** One that is not on the table any more, or takes no part, leads nothing. */
+function leaderOf({ members, coordinator }: Question): string | undefined {
+  return members.find(({ id, included }) => included && id === coordinator)?.id;
 }
 
 let lastLinks: { of: Pick<Question, 'members' | 'links' | 'network'>; links: Link[] } | null = null;

@@ -22,7 +22,7 @@ const card = {
 test('devices, links and states of the pool become a room', () => {
   const room = roomOfPool([
     member('a', { self: true, devices: [card] }),
-    member('b', { link: { rttMs: 3, bytesPerSecond: 1e8, measuredAt: 0 } }),
+    member('b', { leads: true, link: { rttMs: 3, bytesPerSecond: 1e8, measuredAt: 0 } }),
     member('c', { state: 'lost' }),
     member('d', { paused: ['owner'], shareBytes: 0 }),
     member('e', { state: 'left' }),
@@ -34,5 +34,9 @@ test('devices, links and states of the pool become a room', () => {
     ['d', false, 'Cpu', null],
   ]);
   expect(room.links).toContainEqual({ from: 'b', to: 'a', rttMs: 3, bytesPerSecond: 1e8 });
-  expect(answerTo({ ...exampleScenario().question, ...room }).problem).toBeNull();
+  const question = { ...exampleScenario().question, ...room };
+  expect(answerTo(question).plan?.coordinator).toBe('b');
+  const [a, b, ...others] = room.members;
+  if (a === undefined || b === undefined) throw new Error('The room is empty.');
+  expect(answerTo({ ...question, members: [a, { ...b, included: false }, ...others] }).plan?.coordinator).toBe('a');
 });

@@ -6,8 +6,8 @@ import { IMAGINED_BUILD, type Question, type RoomMember } from './scenario.ts';
 /** Where nothing was measured and nobody shares yet. */
 const LEAST_BYTES = 1e9;
 
-/** The members of a pool as the planner counts them, and the links that this member has measured. */
-export function roomOfPool(pool: readonly PoolMemberDetail[]): Pick<Question, 'members' | 'links'> {
+/** The members of a pool as the planner counts them, who leads them, and the links that this member has measured. */
+export function roomOfPool(pool: readonly PoolMemberDetail[]): Pick<Question, 'members' | 'links' | 'coordinator'> {
   const present = pool.filter(({ state }) => state !== 'left');
   const own = present.find(({ self }) => self);
   const links = present.flatMap(({ id, link }): Link[] => {
@@ -19,7 +19,7 @@ export function roomOfPool(pool: readonly PoolMemberDetail[]): Pick<Question, 'm
       { from: id, to: own.id, rttMs, ...speed },
     ];
   });
-  return { members: present.map(roomMember), links };
+  return { members: present.map(roomMember), links, coordinator: present.find(({ leads }) => leads)?.id ?? null };
 }
 
 function roomMember({ id, name, state, shareBytes, devices, build, paused }: PoolMemberDetail): RoomMember {

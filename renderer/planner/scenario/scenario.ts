@@ -25,6 +25,8 @@ export interface RoomMember {
 /** What one asks the planner. */
 export interface Question {
   members: readonly RoomMember[];
+  /** Who leads the pool that the members come from; null leaves it to the planner, as for a room that is imagined. */
+  coordinator: string | null;
   /** Measured links; every other pair is as the network says. */
   links: readonly Link[];
   network: { rttMs: number; bytesPerSecond: number };
@@ -83,6 +85,7 @@ export function exampleScenario(): Scenario {
         imaginedMember('m3', 'workstation', { memoryBytes: gigabytes(24), hostMemoryBytes: gigabytes(64) }),
         imaginedMember('m4', 'office-pc', { backend: 'Cpu', memoryBytes: gigabytes(32) }),
       ],
+      coordinator: null,
       links: [],
       network: { rttMs: 0.5, bytesPerSecond: 117e6 },
       model: { kind: 'known', id: 'llama-3.3-70b-instruct-q4_k_m' },

@@ -84,6 +84,7 @@ const question = z.strictObject({
     .array(member)
     .max(256)
     .refine((members) => new Set(members.map(({ id }) => id)).size === members.length, 'names a member twice'),
+  coordinator: name.nullable().default(null),
   links: z.array(link).max(65_536),
   network: z.strictObject({ rttMs: milliseconds, bytesPerSecond: rate }),
   model,
