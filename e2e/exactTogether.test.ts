@@ -142,6 +142,29 @@ describe('with batching, drafts, steps on top of drafts and prefix reuse all on,
       expect(numbers.acceptedTokens).toBeLessThan(numbers.draftedTokens);
     }
   });
+
+  it('without --exact neither drafts nor company change an answer on CPUs', async () => {
+    const wide = { architecture: 'llama', tied: false, layers: 4, width: 256, heads: 4, kvHeads: 2 } as const;
+    const sizes = { feedForward: 512, vocabulary: 2048, seed: 9 };
+    const [modelPath = ''] = await generateModel(join(folder, 'wide.gguf'), { ...wide, ...sizes });
+    const place = { members: room.members.slice(0, 2), force: 'cluster', policy: 'proportional' } as const;
+    const request = { ...everything, exact: false, modelPath, ...place };
+    // No two begin alike: what is kept of a prompt was not computed just as it would be anew.
+    const apart = [30, 41, 52, 33].map((length, at) => ({
+      promptTokens: text(length, 30 + at),
+      maxTokens: 40,
+      sampling: { ...plainSampling, temperature: 0.7, seed: 3 + at, choice: 0 },
+    }));
+    const plainly = await room.serve({ ...request, mostDrafts: 0 });
+    const alone: GeneratedToken[][] = [];
+    for (const one of apart) alone.push(await tokensOf(plainly, one));
+    await room.lead.models.stop(plainly.id);
+    // Its own draft is nearly always right.
+    const model = await room.serve({ ...request, draftPath: modelPath });
+    expect(await Promise.all(apart.map((one) => tokensOf(model, one)))).toEqual(alone);
+    expect(room.lead.models.numbers()[0]?.numbers.acceptedTokens).toBeGreaterThan(0);
+    await room.lead.models.stop(model.id);
+  }, 60_000);
 });
 
 async function tokensOf(

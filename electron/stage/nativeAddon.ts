@@ -96,8 +96,8 @@ export interface NativeRun {
    */
   drafts?: number;
   /**
-   * Computes every row by itself, as plain decoding does. Together they take little longer than one, but some kernels
-   * (weights of F32, F16 or Q8_0 on a CPU, most on a GPU) round them differently.
+   * Computes every row by itself, also where other runs could share its batch. Together they take little longer than one, but
+   * some kernels (weights of F32, F16 or Q8_0 on a CPU, most on a GPU) round them differently.
    */
   rowByRow?: boolean;
   /**

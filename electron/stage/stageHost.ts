@@ -5,6 +5,7 @@ import { RingServer } from '../wire/ringServer.ts';
 import { WireServer } from '../wire/wireServer.ts';
 import { loadAddon } from './loadAddon.ts';
 import type { NativeAddon, NativeStage } from './nativeAddon.ts';
+import { roundsInCompany } from './roundsInCompany.ts';
 import { serveHost, WrongOrder } from './serveHost.ts';
 import { type StageRing, stageContract } from './stageContract.ts';
 import { StageRunner } from './stageRunner.ts';
@@ -55,6 +56,7 @@ serveHost(stageContract, (emit) => {
         told = fraction;
         emit('progress', fraction);
       });
+      const rowsAlone = await roundsInCompany(options);
       const { pipeline, epoch, position } = ring;
       const ringServer = new RingServer();
       const server = await WireServer.start({
@@ -78,6 +80,7 @@ serveHost(stageContract, (emit) => {
         position,
         slots,
         batch,
+        rowsAlone,
         send: (frame) => outlet.send(frame),
         wayMs: () => link?.way.ms ?? null,
         onFrame: () => {

@@ -32,6 +32,8 @@ export interface StageRunnerOptions {
   slots: number;
   /** Most tokens in one step. */
   batch: number;
+  /** Computes tokens of answers, and drafts of them, each by itself, see roundsInCompany. */
+  rowsAlone?: boolean;
   /** What a frame takes to come from the process before this stage, ms; null while that is not known. */
   wayMs?: () => number | null;
   /** Hears of each frame that is this stage's to compute. */
@@ -171,7 +173,8 @@ export class StageRunner {
   }
 
   #nativeRun(run: Run, exact: boolean): NativeRun {
-    const { slot, start, tokens, truncateTo } = run;
+    const { slot, start, tokens, truncateTo, drafts } = run;
+    const alone = exact || this.#options.rowsAlone === true;
     const sampling = this.#samplingOf(run);
     return {
       slot,
@@ -179,8 +182,8 @@ export class StageRunner {
       tokens: Int32Array.from(tokens),
       truncateTo: truncateTo ?? null,
       sampling,
-      drafts: sampling === null ? 0 : Math.min(run.drafts, tokens.length),
-      rowByRow: exact && run.drafts > 0,
+      drafts: sampling === null ? 0 : Math.min(drafts, tokens.length),
+      rowByRow: alone && (drafts > 0 || tokens.length === 1),
       embed: embeds[run.embed] ?? null,
     };
   }

@@ -39,7 +39,7 @@ Outcome<std::vector<ggml_backend_dev_t>> devicesFor(const LlamaApi& api, const S
 size_t runsTogether(std::span<const Run> runs) {
   size_t count = 1;
   while (count < runs.size() && runs[count - 1].tokens.size() == 1 && runs[count].tokens.size() == 1 &&
-         runs[count - 1].slot < runs[count].slot) {
+         runs[count - 1].slot < runs[count].slot && !runs[count - 1].rowByRow && !runs[count].rowByRow) {
     count++;
   }
   return count;
