@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { json } from 'node:stream/consumers';
+import { json, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -17,6 +17,14 @@ test('--version prints that of the package', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [roomful, '--version']);
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   expect(stdout).toBe(`roomful ${version}\n`);
+});
+
+test('a reader that leaves, as head does, ends a command without a word', async () => {
+  const command = spawn(process.execPath, [roomful, 'help'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  // Before the command has begun to write.
+  command.stdout.destroy();
+  const [said, [code]] = await Promise.all([text(command.stderr), once(command, 'exit')]);
+  expect({ said, code }).toEqual({ said: '', code: 0 });
 });
 
 describe('a token to join with', () => {

@@ -135,6 +135,8 @@ describe('a stage host that dies in mid-answer', () => {
 
     await room.serve({ modelPath });
     expect((await ask({ max_tokens: 3 })).status).toBe(200);
+    // Neither the loss nor who comes too late is shown beside it.
+    await expect(room.serve({ modelPath })).rejects.toThrow(/served already/);
     expect(lead.models.pipelines().map(({ report }) => report.state)).toEqual(['serving']);
     expect(await stop()).toBe(200);
     expect((await ask()).status).toBe(404);

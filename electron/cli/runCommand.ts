@@ -10,6 +10,11 @@ import { upCommand } from './up.ts';
 
 /** The `roomful` command. Errors are one line on stderr; the exit code is 0 only on success. */
 export async function runCommand(): Promise<void> {
+  process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
+    // Whoever reads has seen enough, such as `head`.
+    if (cause.code === 'EPIPE') process.exit();
+    throw cause;
+  });
   const program = new Command('roomful')
     .description('Every GPU in the room, one inference engine.')
     .version(`roomful ${roomfulVersion()}`, '--version', 'print the version')

@@ -3,6 +3,7 @@ import type { ModelFiles, ModelHolder, OpenedModel } from '../../pipeline/formin
 import { LibraryError } from '../libraryError.ts';
 import type { ModelLibrary } from '../modelLibrary.ts';
 import type { ModelHeaders } from './modelHeaders.ts';
+import { weightsOf } from './oneModel.ts';
 
 export interface SlicedModelFilesOptions {
   library: ModelLibrary;
@@ -36,17 +37,20 @@ export class SlicedModelFiles implements ModelFiles {
     const { headers, self, library } = this.#options;
     const own = self();
     const others = holders.filter(({ member }) => member !== own.member);
+    const wanted = weightsOf(holders);
     const known = await headers.find(id, others, signal ?? new AbortController().signal).catch((cause: unknown) => {
       // That of this member is not as it was, and nobody else has it.
       const problem = library.state().models.find((model) => model.id === id)?.problem ?? null;
       throw problem === null ? cause : new LibraryError('FileChanged', problem, { cause });
     });
     const weights = known.isHeld ? (library.find(id)?.weights ?? undefined) : undefined;
+    // Its file may have the header of this model, and other weights.
+    const isHolder = known.isHeld && (wanted === null || weights === undefined || weights === wanted);
     return {
       id,
       summary: known.source.summary,
       shape: modelShape(known.source),
-      holders: known.isHeld ? [{ ...own, weights }, ...others] : others,
+      holders: isHolder ? [{ ...own, weights }, ...others] : others,
       writeVocabulary: (path, options) => headers.writeVocabulary(known, path, options),
     };
   }

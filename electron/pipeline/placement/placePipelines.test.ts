@@ -48,6 +48,16 @@ test('what other pipelines have taken is not offered again', () => {
   expect(() => holders(room(800 * MB))).toThrow(/does not fit/);
 });
 
+test('where what others have taken is why a member is too small, that is said', () => {
+  const hint = /Other models take 838\.9 MB of what bob shares; stop one to have that back\.$/;
+  const bob = member('bob', 900 * MB, { takenBytes: 800 * MB });
+  expect(() => holders([member('ada', 300 * MB), bob])).toThrow(hint);
+  const { explain } = placePipelines([member('ada', 900 * MB), bob], model, options);
+  expect(explain.at(-1)).toMatch(hint);
+  const enough = placePipelines([member('ada', 900 * MB), member('bob', 900 * MB, { takenBytes: MB })], model, options);
+  expect(enough.explain.join(' ')).not.toMatch(/Other models/);
+});
+
 test('of a card its memory is taken first, then the plain RAM beside it', () => {
   const card = (takenBytes: number) =>
     member('ada', 0, {

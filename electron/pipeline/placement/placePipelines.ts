@@ -1,3 +1,4 @@
+import { formatBytes } from '../../planner/formatBytes.ts';
 import type { ModelShape } from '../../planner/modelShape.ts';
 import { plan } from '../../planner/plan.ts';
 import type { Force, KvType, Link, PlainRam, Policy } from '../../planner/planOptions.ts';
@@ -88,7 +89,17 @@ export function placePipelines(
     ...(replicas > 1 && { replicas }),
     ...(ordered && { members: candidates.map(({ address }) => address) }),
   });
-  if (decided.pipelines.length === 0) throw new PipelineError('FormFailed', decided.explain.join(' '));
+  const tooSmall = new Set(
+    decided.rejected.flatMap(({ address, reason }) => (reason.kind === 'InsufficientMemory' ? [address] : [])),
+  );
+  const isFull = decided.pipelines.length === 0;
+  const taken = candidates.flatMap(({ name, address, takenBytes }) =>
+    takenBytes > 0 && (isFull || tooSmall.has(address))
+      ? [`Other models take ${formatBytes(takenBytes)} of what ${name} shares; stop one to have that back.`]
+      : [],
+  );
+  const explain = [...decided.explain, ...taken];
+  if (isFull) throw new PipelineError('FormFailed', explain.join(' '));
   const byAddress = new Map(candidates.map((candidate) => [candidate.address, candidate]));
   const pipelines = decided.pipelines.map(({ stages, prediction }) => ({
     stages: stages.map(({ address, startLayer, endLayer, bytes }): PlannedPlace => {
@@ -97,7 +108,7 @@ export function placePipelines(
     }),
     predicted: paceOf(prediction),
   }));
-  return { pipelines, explain: decided.explain };
+  return { pipelines, explain };
 }
 
 function paceOf({

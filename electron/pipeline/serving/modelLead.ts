@@ -11,7 +11,8 @@ import { StageTooLarge } from '../forming/stageTooLarge.ts';
 import { isLive, type PipelineReport, type PipelineState, type PlannedPlace } from '../numbers/pipelineReport.ts';
 import { PipelineError } from '../pipelineError.ts';
 import { type FoundCandidate, findCandidates } from '../placement/findCandidates.ts';
-import { agreeing, findHolders } from '../placement/findHolders.ts';
+import { agreeing, everyHolder, findHolders } from '../placement/findHolders.ts';
+import { locateModel } from '../placement/locateModel.ts';
 import type { MemoryTruthFile } from '../placement/memoryTruthFile.ts';
 import { driverOf, placeDrafted } from '../placement/placeDrafted.ts';
 import { placePipelines } from '../placement/placePipelines.ts';
@@ -82,6 +83,8 @@ interface Coming {
   /** Of those that other members are to drive, until they say so themselves. */
   handed: PipelineReport[];
   isPlanned: boolean;
+  /** Because its model is there already, which is no failure to show to everybody. */
+  isRefused: boolean;
   abort: AbortController;
   settled: Promise<void>;
 }
@@ -135,7 +138,8 @@ export class ModelLead {
   serve(order: LeadOrder, onTold: (told: Told) => void, signal: AbortSignal): Promise<Ready> {
     if (this.#closed) return Promise.reject(new PipelineError('Closed', 'The member is closing.'));
     const abort = new AbortController();
-    const coming: Coming = { report: planning(order), handed: [], isPlanned: false, abort, settled: Promise.resolve() };
+    const begun = { isPlanned: false, isRefused: false, settled: Promise.resolve() };
+    const coming: Coming = { report: planning(order), handed: [], abort, ...begun };
     this.#coming.add(coming);
     const serving = this.#serve(coming, order, onTold, AbortSignal.any([signal, abort.signal]));
     coming.settled = serving.then(
@@ -395,12 +399,11 @@ export class ModelLead {
   async #everyHolder(model: string, located: readonly ModelHolder[]): Promise<ReturnType<typeof agreeing>> {
     const { files, member } = this.#options;
     const own = await files.holds(model);
-    const found = (await findHolders(model, this.#options)).filter((each) => each.model === model);
-    const told = new Map(found.map(({ holder }) => [holder.member, holder.weights]));
-    if (own !== null) told.set(member(), own.weights);
-    const known = located.map((holder) => ({ ...holder, weights: told.get(holder.member) ?? holder.weights }));
-    const more = found.flatMap(({ holder }) => (located.some((each) => each.member === holder.member) ? [] : [holder]));
-    return agreeing([...known, ...more]);
+    const found = (await findHolders(model, this.#options)).flatMap((each) =>
+      each.model === model ? [each.holder] : [],
+    );
+    const self = own && { member: member(), addresses: [], weights: own.weights };
+    return agreeing(everyHolder(self, located, found));
   }
 
   #differs(member: string, model: string): string {
@@ -408,24 +411,18 @@ export class ModelLead {
     return `The file of ${name} looks like this model (${model.slice(0, 8)}) but has other weights, so it is left out: verify it there.`;
   }
 
-  /** Looks on this member's disk, and then asks everyone. */
+  /** Looks on this member's disk, and asks everyone. */
   async #locate({
     model,
     holders,
   }: Pick<LeadOrder, 'model' | 'holders'>): Promise<{ model: string; holders: readonly ModelHolder[] }> {
-    const { files } = this.#options;
     if (holders.length > 0) return { model, holders };
-    const own = await files.find(model);
-    if (own !== null) return { model: own, holders: [] };
-    const found = await findHolders(model, this.#options);
-    const [first] = found;
-    if (first === undefined) {
+    const found = await locateModel(model, this.#options);
+    if (found === null) {
       throw new PipelineError('FormFailed', `No member has a model called ${model}. \`roomful models\` lists them.`);
     }
-    if (found.some((each) => each.model !== first.model)) {
-      throw new PipelineError('FormFailed', `Several models are called ${model}; give the id of one.`);
-    }
-    return { model: first.model, holders: found.map(({ holder }) => holder) };
+    // This member's own file is asked for its weights beside the others.
+    return { model: found.model, holders: found.isHere ? [] : found.holders };
   }
 
   #refuseTwice(id: string, coming: Coming): void {
@@ -434,8 +431,12 @@ export class ModelLead {
       return report.modelId === id && isLive(report) && !own.has(report.id);
     });
     if (same === undefined) return;
-    const message =
-      same.report.state === 'draining'
+    coming.isRefused = true;
+    // Not known of one that is only being planned.
+    const isAnother = same.report.model !== '' && same.report.model !== coming.report.model;
+    const message = isAnother
+      ? `Another model called ${id} (${same.report.model.slice(0, 8)}) is being served; stop it first.`
+      : same.report.state === 'draining'
         ? `${id} is being stopped; try again when it has ended.`
         : `${id} is being served already; stop it first.`;
     throw new PipelineError('FormFailed', message);
@@ -454,7 +455,7 @@ export class ModelLead {
   }
 
   #failed(coming: Coming, cause: unknown, abandoned: boolean): void {
-    if (abandoned || coming.isPlanned) {
+    if (abandoned || coming.isPlanned || coming.isRefused) {
       // What was formed shows its own failure; what nobody waits for any more needs none.
       this.#coming.delete(coming);
       this.#options.onChange();

@@ -14,6 +14,7 @@ import { VocabularyShelf } from '../forming/vocabularyShelf.ts';
 import { encodeReport, isLive, type PipelineReport } from '../numbers/pipelineReport.ts';
 import { PipelineError } from '../pipelineError.ts';
 import { findHolders } from '../placement/findHolders.ts';
+import { locateModel } from '../placement/locateModel.ts';
 import type { MemoryTruthFile } from '../placement/memoryTruthFile.ts';
 import type { ServingRoom } from '../placement/servingRoom.ts';
 import { MOST_AHEAD, MOST_DRAFTS } from '../speculation/mostDrafts.ts';
@@ -21,6 +22,7 @@ import type { DraftHost } from '../speculation/openDrafter.ts';
 import type { KeptServes } from './keptServes.ts';
 import { type LeadOrder, ModelLead, type Ready } from './modelLead.ts';
 import { ModelRouter, type PoolPipeline } from './modelRouter.ts';
+import { pipelineCalled } from './pipelineCalled.ts';
 import { PoolPipelines } from './poolPipelines.ts';
 import { remoteError } from './remoteError.ts';
 import { answers } from './remoteGenerate.ts';
@@ -334,9 +336,9 @@ export class ModelServing implements ServedModels {
 
   /** The id of the model that a person means by it, if only as what comes up. */
   #idOf(called: string): string {
-    const all = this.pipelines().map(({ report }) => report);
-    const named = all.find(({ modelId, aliases }) => modelId === called || aliases.includes(called));
-    return named?.modelId ?? this.#router.find(called)?.id ?? called;
+    const reports = this.pipelines().map(({ report }) => report);
+    // What has ended is meant only where nothing else is.
+    return pipelineCalled(reports.filter(isLive), called) ?? pipelineCalled(reports, called) ?? called;
   }
 
   async #orderOf(request: ServeRequest, signal: AbortSignal): Promise<LeadOrder> {
@@ -360,7 +362,7 @@ export class ModelServing implements ServedModels {
     if (names.length > 0 && places.length > 0) {
       throw new PipelineError('FormFailed', 'Give all members by name, id or address, or all by address and id.');
     }
-    const own = modelPath === undefined ? await files.find(model ?? '') : await files.importFile(modelPath, signal);
+    const own = modelPath === undefined ? await this.#ownCalled(model) : await files.importFile(modelPath, signal);
     const called = own ?? model;
     if (called === undefined) throw new PipelineError('FormFailed', 'Say which model is to be served.');
     const holders = own === null ? [] : await this.#ownHolders(own, signal);
@@ -384,6 +386,13 @@ export class ModelServing implements ServedModels {
       chunk: sizes.chunk,
       aliases: aliases ?? [],
     };
+  }
+
+  /** The content id of the model of this member's library that is meant; null where it has none, and others are asked. */
+  async #ownCalled(model: string | undefined): Promise<string | null> {
+    const { room, files } = this.#options;
+    const found = model === undefined ? null : await locateModel(model, { room, files, others: this.#others });
+    return found?.isHere ? found.model : null;
   }
 
   /** Of a model of this member's library, whose file may not be as it was; then others may have it. */
