@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { bandsOf, PALETTE_SIZE } from './bandsOf.ts';
+import { PALETTE_SIZE } from '../planner/graph/palette.ts';
+import { bandsOf } from './bandsOf.ts';
 
 test('bands follow each other and are as wide as their bytes', () => {
   const bands = bandsOf([

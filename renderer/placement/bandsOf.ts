@@ -1,4 +1,5 @@
 import type { PlacedStage } from '../../electron/planner/placedStage.ts';
+import { PALETTE_SIZE } from '../planner/graph/palette.ts';
 
 export interface Band {
   member: string;
@@ -13,8 +14,6 @@ export interface Band {
   /** Index into the palette. */
   color: number;
 }
-
-export const PALETTE_SIZE = 6;
 
 /** The stages as bands that follow each other, each as wide as its share of the bytes. */
 export function bandsOf(placement: readonly PlacedStage[]): Band[] {

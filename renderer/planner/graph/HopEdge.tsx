@@ -4,7 +4,8 @@ import { formatMs } from '../../controls/formatMs.ts';
 import { NODE_HEIGHT, nodeWidth } from '../arrange.ts';
 import { usePlayground } from '../playgroundStore.ts';
 import { memberViews } from '../scenario/memberView.ts';
-import { type Box, edgePath } from './edgePath.ts';
+import type { Box } from './edgePath.ts';
+import { HopLine } from './HopLine.tsx';
 import type { HopEdge as HopEdgeType } from './hopEdges.ts';
 
 /** One hop with its milliseconds; token ids go along a thin bent line. */
@@ -12,16 +13,7 @@ export const HopEdge = memo(function HopEdge({ source, target, data }: EdgeProps
   const from = useBox(source);
   const to = useBox(target);
   if (from === null || to === null || data === undefined) return null;
-  const tokens = data.carries === 'tokens';
-  const { path, label } = edgePath(from, to, tokens);
-  return (
-    <g className={`hop-edge ${tokens ? 'hop-edge-tokens' : `band-${data.color}`}`}>
-      <path d={path} markerEnd={`url(#hop-arrow-${tokens ? 'tokens' : data.color})`} />
-      <text x={label.x} y={label.y}>
-        {formatMs(data.ms)}
-      </text>
-    </g>
-  );
+  return <HopLine from={from} to={to} carries={data.carries} color={data.color} label={formatMs(data.ms)} />;
 });
 
 /** Where a member's card is, which is as wide as its memory wants. */

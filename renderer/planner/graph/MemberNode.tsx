@@ -1,4 +1,4 @@
-import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
+import type { Node, NodeProps } from '@xyflow/react';
 import { memo } from 'react';
 import { useShallow } from 'zustand/react/shallow';
 import { formatBytes } from '../../../electron/planner/formatBytes.ts';
@@ -6,6 +6,7 @@ import { formatMs } from '../../controls/formatMs.ts';
 import { nodeWidth } from '../arrange.ts';
 import { changeMember, endGesture, usePlayground } from '../playgroundStore.ts';
 import { type MemberView, memberViews } from '../scenario/memberView.ts';
+import { Anchors } from './Anchors.tsx';
 import { MemoryBar } from './MemoryBar.tsx';
 import { MOST_SLIDER_GB } from './sliderRange.ts';
 
@@ -35,16 +36,6 @@ export const MemberNode = memo(function MemberNode({ id }: NodeProps<MemberNodeT
 });
 
 // What follows changes seldom while the plan of a card changes often: a field that is not drawn again costs nothing.
-
-/** Hops are drawn from border to border, but the library draws none where it finds no handles. */
-const Anchors = memo(function Anchors() {
-  return (
-    <>
-      <Handle type="source" position={Position.Bottom} isConnectable={false} />
-      <Handle type="target" position={Position.Bottom} isConnectable={false} />
-    </>
-  );
-});
 
 type HeadProps = Pick<MemberView, 'id' | 'name' | 'included' | 'leads'>;
 

@@ -1,6 +1,7 @@
 import { Background, type NodeChange, ReactFlow, type ReactFlowInstance } from '@xyflow/react';
 import { useEffect, useMemo, useRef } from 'react';
 import { endGesture, moveMember, select, usePlayground } from '../playgroundStore.ts';
+import { ArrowHeads } from './ArrowHeads.tsx';
 import { HopEdge } from './HopEdge.tsx';
 import { type HopEdge as HopEdgeType, hopEdges, sameEdge } from './hopEdges.ts';
 import { MemberNode, type MemberNodeType } from './MemberNode.tsx';
@@ -12,7 +13,6 @@ import './RoomGraph.css';
 const nodeTypes = { member: MemberNode };
 const edgeTypes = { hop: HopEdge };
 const pro = { hideAttribution: true };
-const colors = [0, 1, 2, 3, 4, 5];
 
 /** The room as a graph: members that can be dragged, and the hops between them. */
 export function RoomGraph() {
@@ -86,29 +86,4 @@ function useEdges(): HopEdgeType[] {
     before.current = reuse(before.current, hopEdges(history.present.question), sameEdge);
     return before.current;
   });
-}
-
-function ArrowHeads() {
-  return (
-    <svg className="arrow-heads" aria-hidden="true">
-      <defs>
-        {['tokens', ...colors].map((color) => (
-          <marker
-            key={color}
-            id={`hop-arrow-${color}`}
-            className={color === 'tokens' ? 'arrow-tokens' : `band-${color}`}
-            viewBox="0 0 8 8"
-            refX="7"
-            refY="4"
-            markerUnits="userSpaceOnUse"
-            markerWidth="11"
-            markerHeight="11"
-            orient="auto"
-          >
-            <path d="M0 0.5L8 4L0 7.5z" />
-          </marker>
-        ))}
-      </defs>
-    </svg>
-  );
 }

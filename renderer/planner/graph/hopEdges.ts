@@ -1,7 +1,7 @@
 import type { Edge } from '@xyflow/react';
-import { PALETTE_SIZE } from '../../placement/bandsOf.ts';
 import { answerTo } from '../scenario/answer.ts';
 import type { Question } from '../scenario/scenario.ts';
+import { PALETTE_SIZE } from './palette.ts';
 
 export interface HopData extends Record<string, unknown> {
   /** Activations between stages, or token ids from and to the coordinator. */

@@ -1,14 +1,19 @@
-import { Position as Side } from '@xyflow/react';
+import { type NodeHandle, Position as Side } from '@xyflow/react';
 import { arrange, MOST_WIDTH, NODE_HEIGHT } from '../arrange.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import type { MemberNodeType } from './MemberNode.tsx';
 
 const size = { width: MOST_WIDTH, height: NODE_HEIGHT };
-const middle = { x: MOST_WIDTH / 2, y: NODE_HEIGHT / 2, width: 1, height: 1, position: Side.Bottom };
-const handles: NonNullable<MemberNodeType['handles']> = [
-  { ...middle, type: 'source' },
-  { ...middle, type: 'target' },
-];
+const handles = cardHandles(MOST_WIDTH, NODE_HEIGHT);
+
+/** Where ways begin and end in a card of that size, said beforehand, so that the library has nothing to measure. */
+export function cardHandles(width: number, height: number): NodeHandle[] {
+  const middle = { x: width / 2, y: height / 2, width: 1, height: 1, position: Side.Bottom };
+  return [
+    { ...middle, type: 'source' },
+    { ...middle, type: 'target' },
+  ];
+}
 
 /**
  * The members as nodes of the graph. All have one size, said beforehand, in which a card takes the width that it wants: so the

@@ -2,7 +2,7 @@ import type { Backend } from '../../../electron/planner/backend.ts';
 import { reasonText } from '../../../electron/planner/explain/reasonText.ts';
 import { type DeviceClass, deviceClassOf } from '../../../electron/planner/member.ts';
 import type { Plan } from '../../../electron/planner/plan.ts';
-import { PALETTE_SIZE } from '../../placement/bandsOf.ts';
+import { PALETTE_SIZE } from '../graph/palette.ts';
 import { answerTo } from './answer.ts';
 import type { Question } from './scenario.ts';
 
