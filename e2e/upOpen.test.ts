@@ -47,6 +47,22 @@ describe.skipIf(!hasChromium || process.platform !== 'linux')('roomful up --open
       expect(await openings()).toHaveLength(2);
       await late.goto(`file://${file}`);
       await late.getByText('Connected', { exact: true }).waitFor();
+      // A member that is started again is found where editors were told to look, and the window says what to do meanwhile.
+      const endpoint = member.stdout().match(/its endpoint is (\S+)/)?.[1];
+      child.kill('SIGTERM');
+      await member.exit;
+      await page.getByRole('alert').getByText('Roomful does not run on this machine any more').waitFor();
+      const next = up();
+      const again = watchOutput(next, 'the member again');
+      try {
+        await again.says(/is ready at/);
+        expect(again.stdout().match(/its endpoint is (\S+)/)?.[1]).toBe(endpoint);
+        await page.getByText('This page needs a fresh link').waitFor();
+        expect(await page.getByRole('alert').count()).toBe(0);
+      } finally {
+        next.kill('SIGTERM');
+        await again.exit;
+      }
     } finally {
       await browser.close();
       child.kill('SIGTERM');

@@ -12,6 +12,7 @@ interface UpOptions {
   home?: string;
   name?: string;
   port: number;
+  endpointPort?: number;
   memory?: number;
   threads?: number;
   mdns: boolean;
@@ -26,6 +27,11 @@ export function upCommand(): Command {
     .option('--name <name>', 'what to call it; `roomful rename` changes it later')
     .addOption(homeOption())
     .option('--port <port>', 'port for other members, 0 for any free one', wholeNumber(0, 65_535), 0)
+    .option(
+      '--endpoint-port <port>',
+      'port of the endpoint on this machine; that of the last time where left out',
+      wholeNumber(1, 65_535),
+    )
     .option('--memory <bytes>', 'how much memory to share, such as 8GB', parseBytes)
     .option('--threads <n>', 'threads of each stage; all cores where left out', wholeNumber(1, 1024))
     .option('--no-mdns', 'neither look for others nor be found by multicast')
@@ -59,6 +65,7 @@ async function runUp(options: UpOptions): Promise<void> {
     launcher: nodeLauncher,
     lan: { multicast: options.mdns },
     port: options.port,
+    ...(options.endpointPort !== undefined && { gatewayPort: options.endpointPort }),
     windowFolder: fileURLToPath(new URL('../../renderer', import.meta.url)),
   });
   const { id, name, addresses, gateway } = member;

@@ -17,7 +17,7 @@ export interface MemberOptions {
   lan?: { multicast: boolean };
   /** Port of the control plane, 0 or left out for any free one. */
   port?: number;
-  /** Port of the gateway, 0 or left out for any free one. */
+  /** Port of the gateway; where left out that of the last time, or any free one. */
   gatewayPort?: number;
   /** Folder of the built window, which the gateway then serves. */
   windowFolder?: string;

@@ -16,6 +16,7 @@ import { localMemberApi, type MemberActions, MemberStateStore } from '../gateway
 import { readRendererFiles } from '../gateway/window/rendererFiles.ts';
 import { WindowAccess } from '../gateway/window/windowAccess.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
+import { listenAsBefore } from './listenAsBefore.ts';
 import { LOOPBACK } from './loopback.ts';
 import type { Pool } from './openPool.ts';
 import { startEndpoint } from './startEndpoint.ts';
@@ -98,7 +99,12 @@ export async function startGateway(
     const files = await readRendererFiles(options.windowFolder);
     serveWindow(gateway, { api, files, access, localToken: secret, modelsFolder: library.modelsFolder });
   }
-  const origin = await gateway.listen({ host: LOOPBACK, port: options.gatewayPort ?? 0 });
+  let origin = '';
+  const listen = async (port: number): Promise<number> => {
+    origin = await gateway.listen({ host: LOOPBACK, port });
+    return Number(new URL(origin).port);
+  };
+  await listenAsBefore(home, listen, options.gatewayPort);
   state.update((current) => ({ ...current, endpoint: `${origin}/v1` }));
   changes.on(() => {
     const { id, name } = trust.self;

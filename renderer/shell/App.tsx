@@ -6,6 +6,7 @@ import { DropZone } from '../models/DropZone.tsx';
 import { PoolPage } from '../pool/PoolPage.tsx';
 import { SettingsPage } from '../settings/SettingsPage.tsx';
 import { Locked } from './Locked.tsx';
+import { LostMember } from './LostMember.tsx';
 import { Navigation } from './Navigation.tsx';
 import { type PageId, usePage } from './route.ts';
 import './App.css';
@@ -38,6 +39,7 @@ export function App() {
     <div className="app">
       <Navigation current={page} />
       {!locked && <DropZone />}
+      <LostMember />
       {locked && <Locked />}
       {!locked && !known && <Waiting />}
       {!locked && known && (
