@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { ServedModel } from '../pipeline/serving/servedModel.ts';
 import { invalidField } from './gatewayError.ts';
+import { promptTokens as tokensOf } from './promptTokens.ts';
 import type { PromptPiece } from './template/plainText.ts';
 import type { AdmittedRequest, TextRequest } from './textRequest.ts';
 
@@ -33,16 +34,19 @@ export async function promptTokensOf(
   { param, parseSpecial, answer }: { param: string; parseSpecial: boolean; answer: number },
 ): Promise<readonly number[]> {
   const pieces = typeof prompt === 'string' ? [{ text: prompt, plain: !parseSpecial }] : prompt;
-  const promptTokens = isPieces(pieces) ? await tokensOf(pieces, model) : pieces;
+  const room = model.contextLength - answer;
+  const { tokens: promptTokens, whole } = isPieces(pieces)
+    ? await tokensOf(pieces, model, room)
+    : { tokens: pieces, whole: true };
   const size = model.pieces.offsets.length - 1;
   const unknown = promptTokens.find((token) => token >= size);
   if (unknown !== undefined) {
     throw invalidField(param, `${param} holds token ${unknown}, but ${model.id} has ${size} tokens.`);
   }
   if (promptTokens.length === 0) throw invalidField(param, 'The prompt is empty.');
-  if (promptTokens.length + answer > model.contextLength) {
+  if (promptTokens.length > room) {
     const message =
-      `The prompt is ${promptTokens.length} tokens long, and the context of ${model.id} holds ` +
+      `The prompt is ${whole ? '' : 'at least '}${promptTokens.length} tokens long, and the context of ${model.id} holds ` +
       `${model.contextLength} tokens${answer > 0 ? ', answer included' : ''}; shorten the prompt.`;
     throw invalidField(param, message, 'context_length_exceeded');
   }
@@ -51,16 +55,4 @@ export async function promptTokensOf(
 
 function isPieces(prompt: readonly PromptPiece[] | readonly number[]): prompt is readonly PromptPiece[] {
   return typeof prompt[0] === 'object';
-}
-
-/** The tokenizer adds a begin token where the model wants one; a template that wrote it must not get a second. */
-async function tokensOf(pieces: readonly PromptPiece[], model: ServedModel): Promise<number[]> {
-  const [first] = pieces;
-  const begins = first?.plain === false && model.bosText !== '' && first.text.startsWith(model.bosText);
-  const parts = await Promise.all(
-    pieces.map(({ text, plain }, index) =>
-      model.tokenize(text, { addSpecial: index === 0 && !begins, parseSpecial: !plain }),
-    ),
-  );
-  return parts.flat();
 }

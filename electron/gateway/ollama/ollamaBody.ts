@@ -127,7 +127,12 @@ function asked(
   messages: readonly ChatMessage[],
 ): Chat {
   const effort = think == null ? null : think === true ? 'any' : think === false ? 'none' : think;
-  return { ...plainChat(messages), effort, effortField: 'think', constrained: sampling.grammar !== null };
+  return {
+    ...plainChat(messages),
+    effort,
+    fields: { messages: 'messages', effort: 'think' },
+    constrained: sampling.grammar !== null,
+  };
 }
 
 /** Ollama's calls have no ids: results answer them in their order. */

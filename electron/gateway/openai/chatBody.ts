@@ -3,7 +3,7 @@ import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
 import { parseBody } from '../parseBody.ts';
 import type { ChatMessage } from '../template/chatMessage.ts';
 import { genericTemplates } from '../template/genericTemplates.ts';
-import { type Chat, renderChat } from '../template/renderChat.ts';
+import { type Chat, chatFieldNames, renderChat } from '../template/renderChat.ts';
 import type { TemplateRenderer } from '../template/templateRenderer.ts';
 import { efforts } from '../template/templateVariables.ts';
 import type { TextRequest } from '../textRequest.ts';
@@ -110,7 +110,7 @@ export function readChatBody(input: unknown): ChatCall {
       template: body.chat_template ?? 'model',
       kwargs: body.chat_template_kwargs ?? {},
       effort: body.reasoning_effort ?? null,
-      effortField: 'reasoning_effort',
+      fields: chatFieldNames,
       answerIs: described(body.response_format),
       constrained: sampling.grammar !== null,
     },

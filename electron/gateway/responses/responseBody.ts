@@ -161,7 +161,7 @@ export function readResponseBody(input: unknown): ResponseCall {
       template: body.chat_template ?? 'model',
       kwargs: body.chat_template_kwargs ?? {},
       effort: body.reasoning?.effort ?? null,
-      effortField: 'reasoning.effort',
+      fields: { messages: 'input', effort: 'reasoning.effort' },
       answerIs: described(responseFormat(body.text?.format)),
       constrained: sampling.grammar !== null,
     },

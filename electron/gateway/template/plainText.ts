@@ -19,7 +19,7 @@ export class PlainText {
 
   /** `controlTokens` as a `ServedModel` has them. */
   constructor(controlTokens: ReadonlyMap<number, string>) {
-    this.#controls = anyOf(controlTokens);
+    this.#controls = controlPattern(controlTokens);
   }
 
   /** The value with every string in it covered, keys too. Arrays and plain objects are copied. */
@@ -58,8 +58,8 @@ export class PlainText {
 
 const patterns = new WeakMap<ReadonlyMap<number, string>, RegExp | null>();
 
-/** The longest of those that begin at one place comes first, as tokenizers have it. */
-function anyOf(tokens: ReadonlyMap<number, string>): RegExp | null {
+/** What finds control tokens in a text, null where there are none. The longest of those that begin at one place comes first, as tokenizers have it. */
+export function controlPattern(tokens: ReadonlyMap<number, string>): RegExp | null {
   const known = patterns.get(tokens);
   if (known !== undefined) return known;
   const texts = [...new Set(tokens.values())].filter((text) => text !== '').sort((a, b) => b.length - a.length);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ServedModel } from '../../pipeline/serving/servedModel.ts';
-import { GatewayError } from '../gatewayError.ts';
+import { GatewayError, invalidField } from '../gatewayError.ts';
 import type { AnswerShape } from '../textRequest.ts';
 import { type CallFormat, hermesCalls } from '../tools/callFormat.ts';
 import { planCalls } from '../tools/callPlan.ts';
@@ -38,19 +38,21 @@ export interface Chat {
   kwargs: Readonly<Record<string, unknown>>;
   /** How much it shall think; `any`: that it shall. */
   effort: ReasoningEffort | 'any' | null;
-  /** The field of the request that said so, for refusals. */
-  effortField: 'reasoning_effort' | 'reasoning.effort' | 'think';
+  /** What the request calls these, for refusals. */
+  fields: { messages: string; effort: string };
   /** What the client says of the answer that it wants, told as an instruction; null where it says nothing. */
   answerIs: string | null;
   /** A grammar holds for the answer, which leaves no room for thinking aloud. */
   constrained: boolean;
 }
 
+export const chatFieldNames: Chat['fields'] = { messages: 'messages', effort: 'reasoning_effort' };
+
 /** A conversation that asks for nothing else. */
 export function plainChat(messages: readonly ChatMessage[]): Chat {
   return {
     ...{ messages, template: 'model', tools: [], mustCall: false, parallelCalls: true, kwargs: {}, constrained: false },
-    ...{ effort: null, effortField: 'reasoning_effort', answerIs: null },
+    ...{ effort: null, fields: chatFieldNames, answerIs: null },
   };
 }
 
@@ -74,6 +76,7 @@ const offer = 'Send "chat_template": "generic" to use a generic one.';
  * `chat_template_refused` with the template's own reason for these messages; 400 for a field that the template has no place for.
  */
 export async function renderChat(model: ServedModel, chat: Chat, templates: TemplateRenderer): Promise<RenderedChat> {
+  refuseEndless(model, chat);
   const { source, stop } = chosenTemplate(model, chat);
   const traits = templateTraits(source);
   const kwargs = templateVariables(chat, traits, model.id);
@@ -110,7 +113,7 @@ export async function renderChat(model: ServedModel, chat: Chat, templates: Temp
     }
   };
   const prompt = await withNamesTold(messages, (attempt) =>
-    firstThatRenders(attempt, render, { model, covered: (text) => plain.cover(text) }),
+    firstThatRenders(attempt, render, { model, field: chat.fields.messages, covered: (text) => plain.cover(text) }),
   );
   return { ...opened(plain.pieces(prompt), prompt, { chat, format, traits }), stop };
 }
@@ -119,6 +122,14 @@ export async function renderChat(model: ServedModel, chat: Chat, templates: Temp
 export function prepareTemplate(model: ServedModel, templates: TemplateRenderer): void {
   const source = ownTemplate(model);
   if (source !== null) templates.prepare(source);
+}
+
+/** Each message that says something takes a token at least, so that some chats need not be rendered to be too long. */
+function refuseEndless({ id, contextLength }: ServedModel, { messages, fields }: Chat): void {
+  const said = messages.filter(({ content }) => content !== '').length;
+  if (said <= contextLength) return;
+  const message = `The chat has ${said} messages, and the context of ${id} holds ${contextLength} tokens; leave older ones out.`;
+  throw invalidField(fields.messages, message, 'context_length_exceeded');
 }
 
 function isRefusal(cause: unknown): boolean {
@@ -145,7 +156,7 @@ async function withNamesTold(
 async function firstThatRenders(
   messages: readonly ChatMessage[],
   render: (attempt: readonly ChatMessage[]) => Promise<string>,
-  { model, covered }: { model: ServedModel; covered: (text: string) => string },
+  { model, field, covered }: { model: ServedModel; field: string; covered: (text: string) => string },
 ): Promise<string> {
   const attempts = [messages, withTurnsMerged(messages), withTurnsMerged(withSystemFolded(messages))];
   let refusal: TemplateFailure | null = null;
@@ -161,30 +172,30 @@ async function firstThatRenders(
         return prompt;
     } catch (cause) {
       if (!(cause instanceof TemplateFailure)) throw cause;
-      if (cause.kind !== 'refused') throw asGatewayError(cause, model);
+      if (cause.kind !== 'refused') throw asGatewayError(cause, model, field);
       refusal ??= cause;
     }
   }
-  throw asGatewayError(refusal ?? new TemplateFailure('refused', 'it leaves out the instructions'), model);
+  throw asGatewayError(refusal ?? new TemplateFailure('refused', 'it leaves out the instructions'), model, field);
 }
 
-function asGatewayError(cause: TemplateFailure, { id }: ServedModel): GatewayError {
+function asGatewayError(cause: TemplateFailure, { id }: ServedModel, param: string): GatewayError {
   if (cause.kind === 'broken') {
     const message = `The chat template of ${id} is broken (${cause.message}). ${offer}`;
-    return new GatewayError(message, { status: 400, param: 'messages', code: 'chat_template_broken', cause });
+    return new GatewayError(message, { status: 400, param, code: 'chat_template_broken', cause });
   }
   if (cause.kind === 'runaway') {
     const message = `The chat template of ${id} was stopped: ${cause.message}. ${offer}`;
-    return new GatewayError(message, { status: 400, param: 'messages', code: 'chat_template_broken', cause });
+    return new GatewayError(message, { status: 400, param, code: 'chat_template_broken', cause });
   }
   const reason = /[.!?]$/.test(cause.message) ? cause.message : `${cause.message}.`;
   const message = `The chat template of ${id} refuses these messages: ${reason} ${offer}`;
-  return new GatewayError(message, { status: 400, param: 'messages', code: 'chat_template_refused', cause });
+  return new GatewayError(message, { status: 400, param, code: 'chat_template_refused', cause });
 }
 
 function chosenTemplate(
   model: ServedModel,
-  { template: choice, tools }: Pick<Chat, 'template' | 'tools'>,
+  { template: choice, tools, fields }: Pick<Chat, 'template' | 'tools' | 'fields'>,
 ): { source: string; stop: readonly string[] } {
   if (choice === 'generic') return genericTemplates[genericFormat(model)];
   if (choice !== 'model') return genericTemplates[choice];
@@ -193,7 +204,7 @@ function chosenTemplate(
   const known = knownFormat(model);
   if (known !== null) return genericTemplates[known];
   throw new GatewayError(`The model ${model.id} has no chat template. ${offer}`, {
-    ...{ status: 400, param: 'messages', code: 'chat_template_missing' },
+    ...{ status: 400, param: fields.messages, code: 'chat_template_missing' },
   });
 }
 

@@ -18,7 +18,7 @@ const OWN_VARIABLES = new Set([
  * @throws GatewayError 400 that names what the template of the model `id` has no place for.
  */
 export function templateVariables(
-  { kwargs, effort, effortField }: Pick<Chat, 'kwargs' | 'effort' | 'effortField'>,
+  { kwargs, effort, fields }: Pick<Chat, 'kwargs' | 'effort' | 'fields'>,
   { mentions, thinking, efforts: known }: TemplateTraits,
   id: string,
 ): Record<string, unknown> {
@@ -41,8 +41,8 @@ export function templateVariables(
     return { reasoning_effort: known === null ? effort : nearestEffort(effort, known), ...kwargs };
   if (mentions('enable_thinking')) return { enable_thinking: effort !== 'none', ...kwargs };
   if ((effort === 'none' && thinking === null) || (effort === 'any' && thinking !== null)) return kwargs;
-  const message = `${effortField}: the chat template of ${id} has no place for this value; leave it out.`;
-  throw invalidField(effortField, message, 'unsupported_value');
+  const message = `${fields.effort}: the chat template of ${id} has no place for this value; leave it out.`;
+  throw invalidField(fields.effort, message, 'unsupported_value');
 }
 
 /** Of two that are equally near the one that thinks more. Thinking is not turned off where some was asked for. */
