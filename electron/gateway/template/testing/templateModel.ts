@@ -7,7 +7,7 @@ export function templateModel(chatTemplate: string | null, other: Partial<Served
     contentId: '',
     createdAt: 0,
     bytes: 0,
-    contextLength: 1,
+    contextLength: 4096,
     architecture: 'llama',
     chatTemplate,
     embedsOnly: false,
