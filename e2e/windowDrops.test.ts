@@ -31,6 +31,15 @@ describe.skipIf(!hasChromium)('files dropped on a window in a browser', () => {
     const added = page.getByRole('region', { name: 'Files being added' });
     const lines = () => added.locator('.progress-row').allInnerTexts();
 
+    // What came with Roomful is tried without a network, and goes again.
+    await page.getByRole('link', { name: 'Models', exact: true }).first().click();
+    await page.getByRole('button', { name: 'Try the demo model' }).click();
+    const demo = page.getByRole('listitem', { name: /^roomful-demo/ });
+    await demo.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Try the demo model' }).waitFor();
+    expect(kept()).toEqual([]);
+
     const noModel = join(folder, 'not.gguf');
     writeFileSync(noModel, 'hello');
     await dropOn(page, [{ path: noModel, name: 'not.gguf' }]);

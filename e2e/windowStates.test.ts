@@ -47,7 +47,7 @@ const aloneInNoPool: TopicSource<PoolState> = {
 };
 
 const emptyLibrary: TopicSource<LibraryState> = {
-  value: { models: [], folders: [], skipped: [], downloads: [] },
+  value: { models: [], folders: [], skipped: [], hasDemoModel: false, downloads: [] },
   onChange: () => () => {},
 };
 

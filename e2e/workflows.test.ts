@@ -90,8 +90,8 @@ test('all three systems are tested, and every installer is built on a machine of
   ]);
   expect(built).toEqual([
     ['ubuntu-24.04', '--linux AppImage deb --x64'],
-    ['macos-15', '--mac dmg --arm64'],
-    ['macos-15-intel', '--mac dmg --x64'],
+    ['macos-15', '--mac dmg zip --arm64'],
+    ['macos-15-intel', '--mac dmg zip --x64'],
     ['windows-2025', '--win nsis --x64'],
   ]);
 });

@@ -1,4 +1,5 @@
 import { availableParallelism, hostname } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startDesktop } from './desktop/startDesktop.ts';
 import { systemSecretStore } from './desktop/systemSecretStore.ts';
@@ -23,6 +24,7 @@ void startDesktop({
       lan: { multicast: true },
       windowFolder: path('../renderer'),
       secrets: systemSecretStore(home),
+      demoModel: join(process.resourcesPath, 'demo', 'demo.gguf'),
     }),
   preload: path('../preload/preload.cjs'),
   icons: path('../../resources/icons'),

@@ -14,7 +14,7 @@ const pool: PoolState = {
   invites: [],
 };
 
-const library: LibraryState = { models: [], folders: [], skipped: [], downloads: [] };
+const library: LibraryState = { models: [], folders: [], skipped: [], hasDemoModel: false, downloads: [] };
 
 const endpoint: EndpointAccess = {
   lan: { wanted: false, port: 0, addresses: [], problem: null },

@@ -51,6 +51,7 @@ async function received(isServing: LibraryActionsOptions['isServing'] = () => fa
     limits: await LibrarySettingsFile.open(home),
     holders: async () => [holder],
     catalogue: async () => [],
+    demoModel: null,
     room: () => [],
     build: 'build',
     isServing,

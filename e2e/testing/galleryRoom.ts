@@ -143,6 +143,7 @@ export function fullLibrary(): LibraryState {
     ],
     folders: [{ path: '/models', problem: null }],
     skipped: [],
+    hasDemoModel: false,
     downloads: [
       download({
         id: 'd1',

@@ -7,6 +7,7 @@ import { desktopNews } from './desktopNews.ts';
 import { DesktopSettingsFile } from './desktopSettings.ts';
 import { DesktopTray } from './desktopTray.ts';
 import { ask, reportFailure } from './dialogs.ts';
+import { offerEditMenu } from './editMenu.ts';
 import { guardContents, guardSession } from './guardContents.ts';
 import { KeptFile } from './keptFile.ts';
 import type { LaunchRequest } from './launchRequest.ts';
@@ -73,11 +74,14 @@ export class DesktopShell {
       onPlace: (now) => void places.write(now).catch(() => {}),
       hidesOnClose: () => !quitting.isDecided,
       onHidden: () => shell.#tellOfTray(),
-      onSessionEnd: () => quitting.now(),
+      onSessionEnd: () => quitting.shutDown(),
     });
     const shell = new DesktopShell(options, settings, window);
     guardSession(session.defaultSession, origin);
-    app.on('web-contents-created', (_event, contents) => guardContents(contents, { origin, onFailure: reportFailure }));
+    app.on('web-contents-created', (_event, contents) => {
+      guardContents(contents, { origin, onFailure: reportFailure });
+      offerEditMenu(contents);
+    });
     serveWindowOverIpc(desktopApi(api, { autostart, settings, updater }), origin);
     const tray = new DesktopTray({ icons, onAction: (action) => shell.#act(action) });
     followMember(api, (snapshot) => {
@@ -85,7 +89,7 @@ export class DesktopShell {
       if (shell.#snapshot !== null) shell.#notifier.tell(desktopNews(shell.#snapshot, snapshot));
       shell.#snapshot = snapshot;
     });
-    watchPower(member, () => quitting.now());
+    watchPower(member, () => quitting.shutDown());
     watchChildren((news) => shell.#notifier.tell([news]));
     shell.#followUpdates(settings.current.updates);
     return shell;

@@ -8,9 +8,22 @@ import { pool } from './testing/snapshots.ts';
 test('a shutdown ends everything without a question', async () => {
   await start();
   show({ pipelines: [pipeline()] });
-  powerMonitor.emit('shutdown');
+  const event = { preventDefault: vi.fn() };
+  powerMonitor.emit('shutdown', event);
+  // The system is asked to wait for the end.
+  expect(event.preventDefault).toHaveBeenCalledOnce();
   await ended();
   expect([app.exitCode, world.member.closed, standIn.messageBoxes.length]).toEqual([0, 1, 0]);
+});
+
+test('a logout that has begun is not called off', async () => {
+  await start();
+  world.member.close = () => new Promise(() => {});
+  powerMonitor.emit('shutdown', { preventDefault: () => {} });
+  const quit = { preventDefault: vi.fn() };
+  app.emit('before-quit', quit);
+  await settled();
+  expect(quit.preventDefault).not.toHaveBeenCalled();
 });
 
 test('so does the end of a session on Windows', async () => {

@@ -13,10 +13,13 @@ const DEADLINE_MS = 8_000;
 export class Quitting {
   readonly #options: QuittingOptions;
   #state: 'no' | 'asking' | 'yes' = 'no';
+  #shutsDown = false;
 
   constructor(options: QuittingOptions) {
     this.#options = options;
     app.on('before-quit', (event) => {
+      // On macOS it would call off the logout that has begun.
+      if (this.#shutsDown) return;
       event.preventDefault();
       this.#ask().catch(() => this.now());
     });
@@ -27,7 +30,13 @@ export class Quitting {
     return this.#state === 'yes';
   }
 
-  /** Ends without a question: the machine is shut down, or there is nobody to ask. */
+  /** The machine is shut down, or its user logs out: ends without a question, and as far as the system's patience goes. */
+  shutDown(): void {
+    this.#shutsDown = true;
+    this.now();
+  }
+
+  /** Ends without a question: there is nobody to ask. */
   now(code: 0 | 1 = 0): void {
     if (this.#state === 'yes') return;
     this.#state = 'yes';

@@ -1,4 +1,4 @@
-import { app, Menu } from 'electron';
+import { app, Menu, type MenuItemConstructorOptions } from 'electron';
 import { systemAutostart } from './autostart.ts';
 import type { DesktopMember } from './desktopMember.ts';
 import { DesktopShell } from './desktopShell.ts';
@@ -92,8 +92,18 @@ async function mayQuit(member: DesktopMember | null): Promise<boolean> {
   return question === null || ask({ ...question, action: 'Quit', otherwise: 'Cancel' });
 }
 
-/** Shortcuts for copy and paste come with it on macOS; elsewhere they need no menu. */
-function applicationMenu(): Menu | null {
-  if (process.platform !== 'darwin') return null;
-  return Menu.buildFromTemplate([{ role: 'appMenu' }, { role: 'editMenu' }, { role: 'windowMenu' }]);
+/** Copy, paste and zoom by keys come with it; it is shown where the system shows menus, or by Alt. */
+function applicationMenu(): Menu {
+  const view: MenuItemConstructorOptions = {
+    label: 'View',
+    submenu: [
+      { role: 'resetZoom' },
+      { role: 'zoomIn' },
+      { role: 'zoomOut' },
+      { type: 'separator' },
+      { role: 'togglefullscreen' },
+    ],
+  };
+  const own: MenuItemConstructorOptions[] = process.platform === 'darwin' ? [{ role: 'appMenu' }] : [];
+  return Menu.buildFromTemplate([...own, { role: 'editMenu' }, view, { role: 'windowMenu' }]);
 }

@@ -11,5 +11,10 @@ export function watchPower(member: Pick<DesktopMember, 'sleep' | 'wake' | 'check
   powerMonitor.on('resume', () => void member.wake());
   powerMonitor.on('on-battery', () => void member.checkPower());
   powerMonitor.on('on-ac', () => void member.checkPower());
-  powerMonitor.on('shutdown', onShutdown);
+  const shutDown = (event: { preventDefault(): void }): void => {
+    // The system then waits a little until the app has ended; Electron's types do not know of the event.
+    event.preventDefault();
+    onShutdown();
+  };
+  powerMonitor.on('shutdown', shutDown as () => void);
 }

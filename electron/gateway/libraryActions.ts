@@ -1,5 +1,6 @@
-import { stat } from 'node:fs/promises';
-import { resolve, sep } from 'node:path';
+import { constants } from 'node:fs';
+import { copyFile, stat } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
 import { modelShape } from '../gguf/modelShape.ts';
 import type { CuratedModel } from '../library/curatedModels.ts';
 import type { Downloads } from '../library/download/downloads.ts';
@@ -32,6 +33,8 @@ export interface LibraryActionsOptions {
   room: () => Member[];
   /** Commit of llama.cpp that members must run. */
   build: string;
+  /** The model that came with Roomful; null where none did. */
+  demoModel: string | null;
   /** Whether a model is being served. */
   isServing: (model: { name: string }) => boolean;
 }
@@ -41,6 +44,7 @@ export type LibraryMethod =
   | 'library'
   | 'modelShape'
   | 'importModel'
+  | 'takeDemoModel'
   | 'removeModel'
   | 'removeModelFolder'
   | 'verifyModel'
@@ -56,7 +60,7 @@ export type LibraryMethod =
 /** What the contract's methods about models do. Each rejects with LibraryError or GgufError. */
 export function libraryActions(options: LibraryActionsOptions): Pick<MemberActions, LibraryMethod> {
   const { library, downloads, secrets, stageFiles } = options;
-  const state = (): LibraryState => libraryState(library, downloads);
+  const state = (): LibraryState => libraryState(library, downloads, options.demoModel);
   return {
     library: async () => state(),
     modelShape: async ({ model }) => modelShape(await library.open(library.called(model).id)),
@@ -64,6 +68,7 @@ export function libraryActions(options: LibraryActionsOptions): Pick<MemberActio
       if (copies !== undefined) return { models: [await library.importCopies(copies)] };
       return { models: await importPath(library, path) };
     },
+    takeDemoModel: async () => ({ models: [await takeDemoModel(library, options.demoModel)] }),
     removeModel: async ({ model, deleteFiles }) => {
       const found = library.find(model);
       const id = found?.id ?? (await stageFiles.called(model)) ?? library.called(model).id;
@@ -115,8 +120,16 @@ export function libraryActions(options: LibraryActionsOptions): Pick<MemberActio
 }
 
 /** The value of the topic `library`. */
-export function libraryState(library: ModelLibrary, downloads: Downloads): LibraryState {
-  return { ...library.state(), downloads: downloads.list() };
+export function libraryState(library: ModelLibrary, downloads: Downloads, demoModel: string | null): LibraryState {
+  return { ...library.state(), hasDemoModel: demoModel !== null, downloads: downloads.list() };
+}
+
+/** It is copied: what an AppImage brings along lies elsewhere at every start. */
+async function takeDemoModel(library: ModelLibrary, demoModel: string | null): Promise<LibraryModel> {
+  if (demoModel === null) throw new LibraryError('UnknownModel', 'No demo model came with this Roomful.');
+  const copy = join(library.modelsFolder, 'roomful-demo.gguf');
+  await copyFile(demoModel, copy, constants.COPYFILE_FICLONE);
+  return library.importCopies([copy]);
 }
 
 /** A folder is watched from now on, and what it holds already is answered. */

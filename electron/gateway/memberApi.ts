@@ -134,6 +134,8 @@ export interface MemberMethods {
    * `copies` those files were copied into the library's folder for it, and live no longer than the model.
    */
   importModel: { params: { path: string; copies?: string[] | undefined }; result: { models: LibraryModel[] } };
+  /** Takes in the model that came with Roomful. */
+  takeDemoModel: { params: NoParams; result: { models: LibraryModel[] } };
   /**
    * Takes a model out, and frees what was received of it and does not serve. `deleteFiles` where left out: those that were
    * downloaded or dropped. Answers the files that were deleted, and the bytes of received parts that are gone.

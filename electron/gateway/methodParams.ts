@@ -114,6 +114,7 @@ export const methodParamSchemas = {
   modelShape: z.strictObject({ model: longText }),
   importModel: z.strictObject({ path: longText, copies: z.array(longText).min(1).max(1000).optional() }),
   removeModel: z.strictObject({ model: longText, deleteFiles: z.boolean().optional() }),
+  takeDemoModel: z.strictObject({}),
   removeModelFolder: z.strictObject({ path: longText }),
   verifyModel: z.strictObject({ model: longText }),
   verifyStages: z.strictObject({ model: longText }),

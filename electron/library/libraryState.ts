@@ -8,6 +8,8 @@ export interface LibraryState {
   folders: WatchedFolder[];
   /** Files in watched folders that are no models, and why. */
   skipped: { path: string; problem: string }[];
+  /** Whether a small model came with Roomful that can be tried without a network, see `takeDemoModel`. */
+  hasDemoModel: boolean;
   /** Newest first. One that has stopped goes on where it was when it is asked for again. */
   downloads: LibraryDownload[];
 }

@@ -96,7 +96,7 @@ export class ModelLibrary {
     return join(this.#options.home, 'models');
   }
 
-  state(): Omit<LibraryState, 'downloads'> {
+  state(): Omit<LibraryState, 'downloads' | 'hasDemoModel'> {
     return { models: this.#shelf.models(), folders: this.#folderStates, skipped: this.#intake.refused() };
   }
 

@@ -19,6 +19,8 @@ export interface MemberOptions {
   port?: number;
   /** Port of the gateway; where left out that of the last time, or any free one. */
   gatewayPort?: number;
+  /** The small model that comes with the app; the checkout's where left out. */
+  demoModel?: string;
   /** Folder of the built window, which the gateway then serves. */
   windowFolder?: string;
   /** The address by which this member reaches another; the identity where left out. */

@@ -47,14 +47,16 @@ export async function startLibraryApi(
     onChange: () => changes.tell(),
   });
   closers.add(() => downloads.close());
-  const catalogue = () => readCuratedModels(cataloguePath(home));
+  const catalogue = () => readCuratedModels(resourcePath('models.json', join(home, 'catalogue.json')));
+  const bundled = resourcePath('demo/demo.gguf', options.demoModel);
+  const demoModel = existsSync(bundled) ? bundled : null;
   return {
     modelsFolder: library.modelsFolder,
     actions: libraryActions({
-      ...{ library, downloads, secrets, catalogue, room, build, isServing, stageFiles, limits, holders },
+      ...{ library, downloads, secrets, catalogue, demoModel, room, build, isServing, stageFiles, limits, holders },
     }),
     topic: derivedTopic(
-      () => libraryState(library, downloads),
+      () => libraryState(library, downloads, demoModel),
       (listener) => changes.on(listener),
     ),
   };
@@ -66,11 +68,10 @@ function hubAddress(given: string | undefined): string {
   return given.endsWith('/') ? given : `${given}/`;
 }
 
-/** The list that comes with Roomful, unless the data folder has one of its own. */
-function cataloguePath(home: string): string {
-  const own = join(home, 'catalogue.json');
+/** A file that comes with Roomful, unless it lies where the owner or the app has one. */
+function resourcePath(name: string, own: string | undefined): string {
   const here = import.meta.url;
-  return existsSync(own)
+  return own !== undefined && existsSync(own)
     ? own
-    : fileURLToPath(new URL(`${here.endsWith('.ts') ? '../..' : '../../..'}/resources/models.json`, here));
+    : fileURLToPath(new URL(`${here.endsWith('.ts') ? '../..' : '../../..'}/resources/${name}`, here));
 }

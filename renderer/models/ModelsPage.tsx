@@ -69,6 +69,13 @@ export function ModelsPage() {
         <section className="card" aria-label="No models yet">
           <Empty icon="models" title="No model on this machine yet">
             <p>Drop a GGUF anywhere on this window, or download one from the list below.</p>
+            {library.hasDemoModel && (
+              <p>
+                <button type="button" className="button" onClick={() => perform(callMember('takeDemoModel', {}))}>
+                  Try the demo model
+                </button>
+              </p>
+            )}
           </Empty>
         </section>
       )}

@@ -300,6 +300,10 @@ export class Menu {
   static setApplicationMenu(menu: Menu | null): void {
     standIn.applicationMenu = menu;
   }
+
+  popup(): void {
+    standIn.poppedUp = this;
+  }
 }
 
 export class Tray extends EventEmitter {
@@ -502,6 +506,7 @@ export const standIn = {
   displays: [DISPLAY],
   clipboard: '',
   applicationMenu: null as Menu | null,
+  poppedUp: null as Menu | null,
   permissionRequestHandler: null as PermissionRequestHandler,
   permissionCheckHandler: null as PermissionCheckHandler,
   devicePermissionHandler: null as DevicePermissionHandler,
@@ -543,6 +548,7 @@ export const standIn = {
       displays: [DISPLAY],
       clipboard: '',
       applicationMenu: null,
+      poppedUp: null,
       permissionRequestHandler: null,
       permissionCheckHandler: null,
       devicePermissionHandler: null,

@@ -14,7 +14,7 @@ export interface Parts {
 
 /** What the member `desk` shows; in no pool and serving nothing where nothing else is said. */
 export function snapshot({ pool: place = null, members, pipelines = [], downloads = [] }: Parts = {}): MemberSnapshot {
-  const library: LibraryState = { models: [], folders: [], skipped: [], downloads };
+  const library: LibraryState = { models: [], folders: [], skipped: [], hasDemoModel: false, downloads };
   return {
     state: memberState(...pipelines),
     pool: poolState(members ?? [member('desk')], place, pipelines),
