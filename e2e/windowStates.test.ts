@@ -76,6 +76,7 @@ describe.skipIf(!hasChromium)('the window', () => {
     id: 'p',
     modelId: model.id,
     aliases: [],
+    embedsOnly: false,
     state: 'serving' as const,
     fraction: 0,
     reason: null,

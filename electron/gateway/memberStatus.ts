@@ -21,6 +21,8 @@ export interface ServingPipeline {
   modelId: string;
   /** What else it answers to. */
   aliases: string[];
+  /** It turns texts into vectors and writes none; false while that is not known. */
+  embedsOnly: boolean;
   state: PipelineState;
   /** How far the slowest stage has come in this state, 0 to 1. */
   fraction: number;

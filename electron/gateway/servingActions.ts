@@ -22,11 +22,12 @@ export function servingActions(models: ModelServing): Pick<MemberActions, 'serve
 }
 
 /** Every pipeline of the pool, as windows and commands see it. */
-export function servingPipelines(models: Pick<ModelServing, 'pipelines'>): ServingPipeline[] {
+export function servingPipelines(models: Pick<ModelServing, 'pipelines' | 'find'>): ServingPipeline[] {
   return models.pipelines().map(({ report, driver }) => ({
     id: report.id,
     modelId: report.modelId,
     aliases: report.aliases,
+    embedsOnly: models.find(report.modelId)?.embedsOnly ?? false,
     state: report.state,
     fraction: report.fraction,
     reason: report.failure?.message ?? null,

@@ -9,6 +9,7 @@ import { ChatSettingsPanel } from './ChatSettingsPanel.tsx';
 import { Composer } from './Composer.tsx';
 import { ConversationList } from './ConversationList.tsx';
 import { chat, useChat } from './chat.ts';
+import { chatModels } from './chatModels.ts';
 import { chatAsMarkdown } from './exportChat.ts';
 import { Thread } from './Thread.tsx';
 import './Chat.css';
@@ -48,11 +49,7 @@ export function ChatPage() {
 
 /** Models that can be asked now. */
 function useServing(): string[] {
-  return useMember(
-    useShallow(({ member }) => [
-      ...new Set(member?.pipelines.filter(({ state }) => state === 'serving').map(({ modelId }) => modelId)),
-    ]),
-  );
+  return useMember(useShallow(({ member }) => chatModels(member?.pipelines ?? [])));
 }
 
 interface ChatActionsProps {

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { chatModels } from '../chat/chatModels.ts';
 import { CopyButton } from '../controls/CopyButton.tsx';
 import { useMember } from '../member/memberStore.ts';
 import { Page } from '../shell/Page.tsx';
@@ -12,7 +13,7 @@ import './Endpoint.css';
 /** Where any OpenAI client reaches what serves, ready to copy. */
 export function EndpointPage() {
   const address = useMember((store) => store.member?.endpoint ?? '');
-  const model = useMember((store) => store.member?.pipelines.find(({ state }) => state === 'serving')?.modelId ?? '');
+  const model = useMember((store) => chatModels(store.member?.pipelines ?? [])[0] ?? '');
   const access = useMember((store) => store.endpoint);
   return (
     <Page title="Endpoint">

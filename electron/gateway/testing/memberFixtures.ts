@@ -37,6 +37,7 @@ export function pipeline(changes: Partial<ServingPipeline> = {}): ServingPipelin
     id: 'p',
     modelId: 'demo',
     aliases: [],
+    embedsOnly: false,
     state: 'serving',
     fraction: 0,
     reason: null,
