@@ -20,6 +20,20 @@ export class WireError extends Error {
   }
 }
 
+const reasons: readonly (readonly [codes: RegExp, plain: string])[] = [
+  [/ECONNREFUSED/, 'nobody listens there.'],
+  [/ENOTFOUND|EAI_AGAIN|EAI_NONAME/, 'no machine of that name was found.'],
+  [/EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN/, 'no network leads there.'],
+  [/ETIMEDOUT|DEADLINE_EXCEEDED/, 'it did not answer in time.'],
+  [/ECONNRESET|ECONNABORTED|EPIPE|socket hang up/, 'the connection broke.'],
+];
+
+/** For people; grpc-js hands the error of a connection on as text only, with notes on its inner workings behind it. */
+function plainReason(why: string): string {
+  const known = reasons.find(([codes]) => codes.test(why));
+  return known?.[1] ?? why.replace(/\s*(Last error|Resolution note):.*$/s, '');
+}
+
 /** Nobody answered at the address, or the two could not agree on a certificate. */
 export class PeerUnreachable extends WireError {
   readonly address: string;
@@ -27,9 +41,8 @@ export class PeerUnreachable extends WireError {
   readonly refused: boolean;
 
   constructor(address: string, why: string, options?: { cause?: unknown }) {
-    super(`No member could be reached at ${address}: ${why}`, options);
+    super(`No member could be reached at ${address}: ${plainReason(why)}`, options);
     this.address = address;
-    // grpc-js hands the error of the connection on as text only.
     this.refused = why.includes('ECONNREFUSED');
   }
 }

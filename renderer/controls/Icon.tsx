@@ -10,6 +10,8 @@ const drawings = {
   undo: 'M8 5L4 9l4 4M4 9h10a5 5 0 0 1 0 10h-3',
   redo: 'M16 5l4 4-4 4M20 9H10a5 5 0 0 0 0 10h3',
   plus: 'M12 5v14M5 12h14',
+  minus: 'M5 12h14',
+  whole: 'M9 4H4v5M15 4h5v5M9 20H4v-5M15 20h5v-5',
   close: 'M6 6l12 12M18 6L6 18',
   trash: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13',
   edit: 'M4 20l1-4L16 5l3 3L8 19z',

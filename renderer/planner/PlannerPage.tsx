@@ -6,6 +6,7 @@ import { Comparison } from './Comparison.tsx';
 import { Explanation } from './Explanation.tsx';
 import { RoomGraph } from './graph/RoomGraph.tsx';
 import { Outcome } from './Outcome.tsx';
+import { Problem } from './Problem.tsx';
 import { MemberPanel } from './panel/MemberPanel.tsx';
 import { ModelPanel } from './panel/ModelPanel.tsx';
 import { PolicyPanel } from './panel/PolicyPanel.tsx';
@@ -29,6 +30,7 @@ export function PlannerPage() {
           <ModelPanel />
           <PolicyPanel />
         </section>
+        <Problem />
       </div>
     </Page>
   );

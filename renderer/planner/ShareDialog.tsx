@@ -56,7 +56,13 @@ function OpenShared({ onOpened }: { onOpened: () => void }) {
   return (
     <div className="open-shared">
       <h3>Open a shared plan</h3>
-      <div className="row">
+      <form
+        className="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (text.trim() !== '') take(text);
+        }}
+      >
         <label className="for-screen-readers" htmlFor={field}>
           Link
         </label>
@@ -67,14 +73,14 @@ function OpenShared({ onOpened }: { onOpened: () => void }) {
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <button type="button" className="quiet-button" disabled={text.trim() === ''} onClick={() => take(text)}>
+        <button type="submit" className="quiet-button" disabled={text.trim() === ''}>
           Open the link
         </button>
         <label className="quiet-button file-button">
           Choose a file
           <input type="file" className="for-screen-readers" accept=".json,application/json" onChange={takeFile} />
         </label>
-      </div>
+      </form>
       {problem !== null && (
         <p className="notice" data-tone="problem" role="alert">
           {problem}

@@ -14,14 +14,8 @@ export function Toolbar() {
   const comparing = usePlayground(({ compared }) => compared !== null);
   const hasPool = useMember(({ pool }) => pool !== null);
   const [sharing, setSharing] = useState(false);
-  const problem = usePlayground((store) => store.problem);
   return (
     <>
-      {problem !== null && (
-        <span className="notice small" data-tone="problem" role="alert">
-          {problem}
-        </span>
-      )}
       <IconButton icon="undo" label="Undo" disabled={!canUndo} onClick={undoChange} />
       <IconButton icon="redo" label="Redo" disabled={!canRedo} onClick={redoChange} />
       <button type="button" className="quiet-button" onClick={addMember}>

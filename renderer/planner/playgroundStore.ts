@@ -16,6 +16,10 @@ interface PlaygroundStore {
   history: History<Scenario>;
   /** The member whose details are open. */
   selected: string | null;
+  /** Grows whenever somebody asks for the details of a member, also of the one whose details are open. */
+  asked: number;
+  /** Grows whenever the whole room should be seen again. */
+  shown: number;
   /** The plan that the present one is compared with. */
   compared: Scenario | null;
   /** What went wrong with the last thing that concerned the room as a whole, for people. */
@@ -25,6 +29,8 @@ interface PlaygroundStore {
 export const usePlayground = create<PlaygroundStore>()(() => ({
   history: startHistory(arranged(exampleScenario())),
   selected: null,
+  asked: 0,
+  shown: 0,
   compared: null,
   problem: null,
 }));
@@ -48,7 +54,8 @@ export function arranged(scenario: Scenario): Scenario {
 }
 
 function change(next: (scenario: Scenario) => Scenario, gesture: string | null = null): void {
-  set(({ history }) => ({ history: record(history, next(history.present), gesture) }));
+  // What went wrong concerned the room before the change.
+  set(({ history }) => ({ history: record(history, next(history.present), gesture), problem: null }));
 }
 
 /** Changes what is asked. Changes of one gesture, such as the drag of a slider, are undone at once. */
@@ -76,7 +83,7 @@ export function addMember(): void {
     question: { ...scenario.question, members: [...members, member] },
     positions: { ...positions, [member.id]: freePlace(Object.values(positions)) },
   }));
-  set({ selected: member.id });
+  select(member.id);
 }
 
 export function removeMember(id: string): void {
@@ -93,12 +100,19 @@ export function removeMember(id: string): void {
 
 export function arrangeRoom(): void {
   change((scenario) => ({ ...scenario, positions: arrange(scenario.question) }));
+  showRoom();
+}
+
+/** Brings every member into sight. */
+export function showRoom(): void {
+  set(({ shown }) => ({ shown: shown + 1 }));
 }
 
 /** Opens another scenario; undo brings the present one back. */
 export function open(scenario: Scenario): void {
   change(() => arranged(scenario));
-  set({ selected: null, problem: null });
+  set({ selected: null });
+  showRoom();
 }
 
 export function endGesture(): void {
@@ -113,8 +127,9 @@ export function redoChange(): void {
   set(({ history }) => ({ history: redo(history) }));
 }
 
+/** Opens the details of a member, or closes them. */
 export function select(id: string | null): void {
-  if (get().selected !== id) set({ selected: id });
+  set(({ asked }) => ({ selected: id, asked: id === null ? asked : asked + 1 }));
 }
 
 /** Keeps the present plan beside the one that changes from now on, or ends the comparison. */

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react';
 import { type Backend, backends } from '../../../electron/planner/backend.ts';
 import { formatBytes } from '../../../electron/planner/formatBytes.ts';
 import { deviceClassOf } from '../../../electron/planner/member.ts';
@@ -23,13 +24,20 @@ export function MemberPanel() {
   const member = usePlayground(({ history, selected }) =>
     history.present.question.members.find(({ id }) => id === selected),
   );
+  const section = useRef<HTMLElement>(null);
+  const shown = member?.id;
+  const asked = usePlayground((store) => store.asked);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: who asks for the details again wants to see them again
+  useEffect(() => {
+    if (shown !== undefined) section.current?.scrollIntoView({ block: 'start' });
+  }, [shown, asked]);
   if (member === undefined) return null;
   const { id, name, real, backend, memoryBytes, hostMemoryBytes, bandwidth, addedMs } = member;
   const whole = (bytes: number) => formatBytes(bytes).replace('.0 ', ' ');
   const change = (changes: Parameters<typeof changeMember>[1], gesture: string) =>
     changeMember(id, changes, `${gesture} ${id}`);
   return (
-    <section className="panel-section panel-member" aria-label="Selected member">
+    <section ref={section} className="panel-section panel-member" aria-label="Selected member">
       <div className="field-head">
         <h2>{real ? `${name} as it is, or as it could be` : 'Imagined member'}</h2>
         <IconButton icon="close" label="Close the details" onClick={() => select(null)} />
