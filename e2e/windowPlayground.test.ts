@@ -132,4 +132,83 @@ describe.skipIf(!hasChromium)('the playground', () => {
       }
     }
   });
+
+  const outside = () =>
+    page.locator('.room-graph').evaluate((graph) => {
+      const frame = graph.getBoundingClientRect();
+      return [...graph.querySelectorAll('.member-node')].filter((card) => {
+        const { left, right, top, bottom } = card.getBoundingClientRect();
+        return left < frame.left || right > frame.right || top < frame.top || bottom > frame.bottom;
+      }).length;
+    });
+
+  test('every member is in sight at any size of the window, after arranging, and when one asks for it', async () => {
+    await openPlayground(1440, 900);
+    for (const [width, height] of [
+      [900, 600],
+      [3840, 2160],
+      [720, 480],
+      [1440, 900],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await expect.poll(outside, { message: `${width} x ${height}` }).toBe(0);
+    }
+    const larger = page.getByRole('button', { name: 'Larger', exact: true });
+    const zoomIn = async (): Promise<void> => {
+      for (let step = 0; step < 6; step += 1) await larger.click();
+      await expect.poll(outside).toBeGreaterThan(0);
+    };
+    await zoomIn();
+    await page.getByRole('button', { name: 'Show the whole room', exact: true }).click();
+    await expect.poll(outside).toBe(0);
+    await zoomIn();
+    await page.getByRole('button', { name: 'Arrange', exact: true }).click();
+    await expect.poll(outside).toBe(0);
+  });
+
+  test('the details of a member come into sight wherever the panel was scrolled to', async () => {
+    await openPlayground(900, 600);
+    const panel = page.locator('.planner-panel');
+    const toEnd = () => panel.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    const isSeen = () =>
+      panel.evaluate((element) => {
+        const head = element.querySelector('.panel-member h2')?.getBoundingClientRect();
+        const frame = element.getBoundingClientRect();
+        return head !== undefined && head.top >= frame.top && head.bottom <= frame.bottom;
+      });
+    const name = page.locator('.member-node').first().locator('strong');
+    await toEnd();
+    await name.click();
+    await expect.poll(isSeen).toBe(true);
+    await toEnd();
+    await expect.poll(isSeen).toBe(false);
+    await name.click();
+    await expect.poll(isSeen).toBe(true);
+    await toEnd();
+    await page.getByRole('button', { name: 'Add a member', exact: true }).click();
+    await expect.poll(isSeen).toBe(true);
+    await page.getByRole('heading', { name: 'Imagined member', exact: true }).waitFor();
+  });
+
+  test('why it cannot be served is said to the keyboard too, moves nothing and can be closed; Enter opens a link', async () => {
+    await openPlayground(900, 600);
+    const tops = () =>
+      page
+        .locator('.outcome, .room-view, .explanation, .planner-panel')
+        .evaluateAll((all) => all.map((element) => element.getBoundingClientRect().top));
+    const before = await tops();
+    const serve = page.getByRole('button', { name: 'Serve', exact: true });
+    await serve.focus();
+    await page.keyboard.press('Enter');
+    const said = page.getByRole('alert');
+    expect(await said.textContent()).toBe('Choose a model of this machine to serve it from here.');
+    expect(await tops()).toEqual(before);
+    await page.getByRole('button', { name: 'Close the message', exact: true }).click();
+    await said.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Share', exact: true }).click();
+    const link = await page.locator('.share-link').textContent();
+    await page.getByLabel('Link', { exact: true }).fill(link ?? '');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
 });
