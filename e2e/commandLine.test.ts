@@ -59,6 +59,17 @@ describe('a token to join with', () => {
     return { body, seen, code };
   }
 
+  test('a command that follows a member that is killed says in one line that it has ended', async () => {
+    const command = spawn(process.execPath, [roomful, 'members', '--watch', '--json', '--home', home]);
+    const [request, response] = (await once(gateway, 'request')) as [IncomingMessage, ServerResponse];
+    expect(request.url).toBe('/api/watch');
+    response.write('[]\n');
+    await once(command.stdout, 'data');
+    response.destroy();
+    const [said, [code]] = await Promise.all([text(command.stderr), once(command, 'exit')]);
+    expect({ said, code }).toEqual({ said: 'roomful: The member has ended.\n', code: 1 });
+  });
+
   test.each([
     ['asked for', [], `${TOKEN}\n`],
     ['read from standard input', ['-'], TOKEN],

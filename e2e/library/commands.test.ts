@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -82,6 +82,14 @@ test('import, models, verify and rm, in words and as JSON', async () => {
   const { models } = await json<LibraryState>(['models']);
   expect(models).toMatchObject([{ name: 'random-llama-1-f32', files, state: 'ready' }]);
   expect((await run(['models'])).out).toMatch(/^model +weights +layers.*\n-.*\nrandom-llama-1-f32/);
+
+  // Every path is tried, and each that is no model has its line.
+  const bad = [join(folder, 'junk.gguf'), join(folder, 'nowhere.gguf')] as const;
+  await writeFile(bad[0], 'Call me Ishmael.');
+  const mixed = await run(['import', bad[0], files[0] ?? '', bad[1], '--json']);
+  expect(mixed.code).toBe(1);
+  expect(JSON.parse(mixed.out)).toMatchObject({ models: [{ name: 'random-llama-1-f32' }] });
+  expect(mixed.err).toMatch(/^roomful: .*junk\.gguf.*\nroomful: .*nowhere\.gguf.*\n$/);
 
   const first = await run(['verify', 'random-llama-1-f32']);
   expect(first).toMatchObject({ code: 0 });

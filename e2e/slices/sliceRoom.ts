@@ -25,10 +25,12 @@ export interface HolderOptions {
   tamper?: (tensor: string, offset: number, bytes: Uint8Array) => void;
   admits?: (member: string) => boolean;
   onDamaged?: (model: string) => void;
+  /** Without one bytes leave as they come. */
+  gate?: SliceGate;
 }
 
 export interface StoreOptions {
-  budget?: number;
+  budget?: number | undefined;
   patienceMs?: number;
   /** Members that are no holders, with their names. */
   others?: readonly (ModelHolder & { name: string })[];
@@ -55,15 +57,15 @@ export class SliceRoom {
 
   async holder(
     path: string,
-    { recorded = true, tamper, admits = () => true, onDamaged = () => {} }: HolderOptions = {},
+    { recorded = true, tamper, admits = () => true, onDamaged = () => {}, gate = GATE }: HolderOptions = {},
   ): Promise<ModelHolder & { close(): Promise<void> }> {
     const source = await openModel(path);
     const model = modelFingerprint(source);
     const signal = new AbortController().signal;
     const held: HeldModel = { source, hashes: recorded ? (await hashModel(source, { signal })).tensors : new Map() };
     const find = async (called: string) => (called === model ? held : undefined);
-    const holder = new SliceHolder({ held: { find }, onDamaged, gate: GATE, hasher: this.hasher });
-    return this.#serve(tamper === undefined ? holder : tampered(holder, tamper), admits);
+    const holder = new SliceHolder({ held: { find }, onDamaged, gate, hasher: this.hasher });
+    return this.#serve(tamper === undefined ? holder : tampered(holder, tamper), admits, gate);
   }
 
   /** A member that gives what a store has received, and holds no model whole. */
@@ -74,14 +76,14 @@ export class SliceRoom {
     );
   }
 
-  async #serve(source: SliceSource, admits: (member: string) => boolean = () => true) {
+  async #serve(source: SliceSource, admits: (member: string) => boolean = () => true, gate = GATE) {
     const { id, tls } = await this.pool.member();
     const server = await WireServer.start({
       tls,
       host: '127.0.0.1',
       port: 0,
       services: [slicesService(source)],
-      sliceStreams: new SliceStreams({ source, gate: GATE, admits }),
+      sliceStreams: new SliceStreams({ source, gate, admits }),
       admits,
     });
     const close = (): Promise<void> => server.close();

@@ -1,10 +1,13 @@
-import { copyFile, open, readFile, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, open, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { cutStage } from '../../electron/gguf/cutStage.ts';
 import { openModel } from '../../electron/gguf/openModel.ts';
 import { hashModel, weightsId } from '../../electron/library/modelHashes.ts';
+import { SliceGate } from '../../electron/library/slices/sliceGate.ts';
+import type { PaceSettings } from '../../electron/library/slices/slicePace.ts';
 import type { StageFileStore } from '../../electron/library/slices/stageFileStore.ts';
+import { StageFolders } from '../../electron/library/slices/stageFolders.ts';
 import type { ModelHolder } from '../../electron/pipeline/forming/modelFiles.ts';
 import { agreeing } from '../../electron/pipeline/placement/findHolders.ts';
 import { generateModel } from '../models/generateModel.ts';
@@ -28,6 +31,23 @@ afterEach(() => room.close());
 
 const provide = (store: StageFileStore, startLayer: number, endLayer: number, holders: readonly ModelHolder[]) =>
   store.provide({ model, startLayer, endLayer, holders }, { signal: never });
+
+/** A gate whose time passes only while something waits at it, or is made to. */
+function virtualGate(settings: PaceSettings, isLoaded = false) {
+  let time = 0;
+  const rest = async (ms: number): Promise<void> => {
+    const until = time + ms;
+    await new Promise((resolve) => setImmediate(resolve));
+    time = Math.max(time, until);
+  };
+  return {
+    gate: new SliceGate({ settings: () => settings, isLoaded: () => isLoaded, clock: () => time, rest }),
+    now: () => time,
+    pass: (ms: number) => {
+      time += ms;
+    },
+  };
+}
 
 /** Holds a stage's files against those that are cut from the whole model on one disk. */
 async function expectCut(stage: string, start: number, end: number): Promise<void> {
@@ -438,6 +458,93 @@ test('kept files go by last use under the budget, never those that serve, and to
   await store.remove(model);
   expect(kept()).toEqual([]);
 });
+
+test('a budget that is lowered frees what is over it, and what was broken off is freed with the rest', async () => {
+  const holder = await room.holder(path);
+  const limit: { budget: number | undefined } = { budget: undefined };
+  const { store, folder } = await room.store(limit);
+  const serving = await provide(store, 1, 3, [holder]);
+  for (const start of [3, 5]) await (await provide(store, start, start + 2, [holder])).release();
+  const bytes = store.list().map((each) => each.bytes);
+  expect(await store.keepBudget()).toBe(0);
+  limit.budget = Math.ceil(((bytes[0] ?? 0) + (bytes[2] ?? 0)) * 1.1);
+  expect(await store.keepBudget()).toBeGreaterThan(0);
+  expect(store.list().map(({ startLayer }) => startLayer)).toEqual([1, 5]);
+  limit.budget = 1;
+  await store.keepBudget();
+  expect(store.list().map(({ startLayer }) => startLayer)).toEqual([1]);
+  await serving.release();
+  await store.remove(model);
+
+  limit.budget = undefined;
+  const stop = new AbortController();
+  const request = { model, startLayer: 2, endLayer: 10, holders: [holder] };
+  const onProgress = ({ doneBytes, totalBytes }: { doneBytes: number; totalBytes: number }): void => {
+    if (doneBytes > totalBytes / 2) stop.abort(new Error('enough'));
+  };
+  await expect(store.provide(request, { signal: stop.signal, onProgress })).rejects.toThrow('enough');
+  expect(await readdir(join(folder, model, '2-10'))).not.toEqual([]);
+  expect(store.list()).toEqual([]);
+  expect(await store.called('roomful-demo')).toBe(model);
+  expect(await store.remove(model)).toBeGreaterThan(0);
+  await expect(readdir(join(folder, model))).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+test('stages that are used within one millisecond keep their order', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    const folders = await StageFolders.open(join(room.pool.home, 'order'));
+    const made = await Promise.all(['3-5', '1-3', '2-3'].map((stage) => folders.make(`${model}/${stage}`)));
+    for (const folder of [...made].reverse()) await folders.touch(folder);
+    const kept = await folders.kept(() => false);
+    const order = kept.sort((a, b) => a.usedAt - b.usedAt).map(({ key }) => key.slice(65));
+    expect(order).toEqual(['2-3', '1-3', '3-5']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test.each([
+  [1, 1e6],
+  [3, 250_000],
+])('%i receivers together get no more than a limit of %i bytes a second, and no less', async (receivers, limit) => {
+  const { gate, now } = virtualGate({ bytesPerSecond: limit, loadedShare: 0.1 });
+  let sent = 0;
+  const tamper = (_: string, __: number, { byteLength }: Uint8Array): void => {
+    sent += byteLength;
+  };
+  const holder = await room.holder(path, { gate, tamper });
+  const stores = await Promise.all(Array.from({ length: receivers }, () => room.store({ patienceMs: 60_000 })));
+  await Promise.all(stores.map(({ store }, index) => provide(store, index, index + 1, [holder])));
+  expect(sent).toBeGreaterThan(receivers * 100_000);
+  const allowed = (now() / 1000) * limit;
+  // But for one block, which takes a tenth of a second.
+  expect(sent - limit / 10).toBeLessThanOrEqual(allowed);
+  // Headers go through the gate as well and are not counted here.
+  expect(sent).toBeGreaterThan(allowed / 2);
+});
+
+test.each([0.1, 0.4])(
+  'beside a stage that computes a holder serves for %d of the time, and sends one by one',
+  async (share) => {
+    const { gate, now, pass } = virtualGate({ bytesPerSecond: null, loadedShare: share }, true);
+    const BLOCK_MS = 3;
+    let blocks = 0;
+    let largest = 0;
+    // What a block costs this machine: read, encrypted and sent.
+    const tamper = (_: string, __: number, { byteLength }: Uint8Array): void => {
+      blocks += 1;
+      largest = Math.max(largest, byteLength);
+      pass(BLOCK_MS);
+    };
+    const holder = await room.holder(path, { gate, tamper });
+    const stores = await Promise.all([room.store(), room.store()]);
+    await Promise.all(stores.map(({ store }, index) => provide(store, index, index + 2, [holder])));
+    expect(blocks).toBeGreaterThan(20);
+    expect(largest).toBeLessThanOrEqual(64 * 1024);
+    expect(((blocks - 1) * BLOCK_MS) / now()).toBeLessThanOrEqual(share * 1.01);
+  },
+);
 
 test('nobody outside the roster gets a byte, and a holder that went away is told as such', async () => {
   const { store } = await room.store({ patienceMs: 500 });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { notedGateway } from '../gateway/gatewayNote.ts';
 import type { MemberMethod, MethodParams, MethodResult } from '../gateway/memberApi.ts';
 import { readPrivateFile } from '../pool/privateFile.ts';
+import { readLines } from './readLines.ts';
 
 /**
  * Asks the member that runs with a data folder; the answer is believed, since it comes from this user's own member. Rejects
@@ -31,6 +32,23 @@ export async function askMember(home: string, path: string, init: RequestInit = 
   });
   if (response.ok) return response;
   throw new Error(messageIn(await response.text()) ?? `The member answered with ${response.status}.`);
+}
+
+/** What the member tells line by line until it ends, however it does. */
+export async function* followMember(home: string, path: string): AsyncGenerator<string, void, void> {
+  const response = await askMember(home, path);
+  if (response.body === null) throw new Error('The member has nothing to say.');
+  const lines = readLines(response.body);
+  try {
+    for (;;) {
+      // One that is killed breaks the connection.
+      const next = await lines.next().catch(() => null);
+      if (next === null || next.done) return;
+      if (next.value !== '') yield next.value;
+    }
+  } finally {
+    await lines.return().catch(() => {});
+  }
 }
 
 function notRunning(home: string, cause?: unknown): Error {

@@ -5,13 +5,12 @@ import type { MethodResult, StageCheck } from '../gateway/memberApi.ts';
 import type { LibraryDownload, LibraryModel, LibraryState } from '../library/libraryState.ts';
 import { modelCalled } from '../library/modelCalled.ts';
 import { formatBytes } from '../planner/formatBytes.ts';
-import { askMember, callMember } from './callMember.ts';
+import { callMember, followMember } from './callMember.ts';
 import { homeOf, homeOption } from './homeOption.ts';
 import { modelArgument } from './modelArgument.ts';
 import { parseBytes } from './parseBytes.ts';
 import { plainText } from './plainText.ts';
 import { ProgressLine } from './progressLine.ts';
-import { readLines } from './readLines.ts';
 import { textTable } from './textTable.ts';
 
 interface CommonOptions {
@@ -66,8 +65,18 @@ function print(options: CommonOptions, value: unknown, inWords: string): void {
 async function importModels(paths: string[], options: CommonOptions): Promise<void> {
   const home = homeOf(options);
   const models: LibraryModel[] = [];
-  for (const path of paths) models.push(...(await callMember(home, 'importModel', { path: resolve(path) })).models);
-  print(options, { models }, models.map(aboutModel).join('\n\n') || 'The folder is watched; it holds no model yet.');
+  const failures: unknown[] = [];
+  for (const path of paths) {
+    try {
+      models.push(...(await callMember(home, 'importModel', { path: resolve(path) })).models);
+    } catch (cause) {
+      failures.push(cause);
+    }
+  }
+  if (models.length > 0 || failures.length === 0) {
+    print(options, { models }, models.map(aboutModel).join('\n\n') || 'The folder is watched; it holds no model yet.');
+  }
+  if (failures.length > 0) throw new AggregateError(failures);
 }
 
 function aboutModel(model: LibraryModel): string {
@@ -333,9 +342,7 @@ async function hubToken(options: CommonOptions & { forget?: boolean }): Promise<
 
 /** The library now and after every change. Rejects when the member ends. */
 async function* watchLibrary(home: string): AsyncGenerator<LibraryState, void, void> {
-  const response = await askMember(home, '/api/watch/library');
-  if (response.body === null) throw new Error('The member has nothing to say.');
-  for await (const line of readLines(response.body)) if (line !== '') yield JSON.parse(line) as LibraryState;
+  for await (const line of followMember(home, '/api/watch/library')) yield JSON.parse(line) as LibraryState;
   throw new Error('The member has ended.');
 }
 

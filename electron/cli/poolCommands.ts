@@ -12,10 +12,9 @@ import type {
 } from '../gateway/memberApi.ts';
 import { formatBytes } from '../planner/formatBytes.ts';
 import { createPrivateFile, readPrivateFile } from '../pool/privateFile.ts';
-import { askMember, callMember } from './callMember.ts';
+import { callMember, followMember } from './callMember.ts';
 import { homeOf, homeOption } from './homeOption.ts';
 import { parseBytes } from './parseBytes.ts';
-import { readLines } from './readLines.ts';
 import { readPassphrase } from './readPassphrase.ts';
 import { readToken } from './readToken.ts';
 import { textTable } from './textTable.ts';
@@ -174,10 +173,7 @@ async function showMembers(options: CommonOptions & { watch?: boolean }): Promis
     show(await callMember(home, 'members', {}));
     return;
   }
-  const response = await askMember(home, '/api/watch');
-  if (response.body === null) throw new Error('The member has nothing to say.');
-  for await (const line of readLines(response.body)) {
-    if (line === '') continue;
+  for await (const line of followMember(home, '/api/watch')) {
     if (!options.json) process.stdout.write(`\n${new Date().toLocaleTimeString()}\n`);
     show(JSON.parse(line) as PoolMemberDetail[]);
   }

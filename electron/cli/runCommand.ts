@@ -34,7 +34,8 @@ export async function runCommand(): Promise<void> {
     process.exitCode = 1;
     // Without a command the help has been printed, and says all.
     if (cause instanceof CommanderError && cause.code === 'commander.help') return;
-    process.stderr.write(`roomful: ${plainLine(cause)}\n`);
+    const causes: unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
+    for (const each of causes) process.stderr.write(`roomful: ${plainLine(each)}\n`);
   }
 }
 

@@ -24,7 +24,7 @@ export interface LibraryActionsOptions {
   library: ModelLibrary;
   downloads: Downloads;
   secrets: SecretStore;
-  stageFiles: Pick<StageFileStore, 'called' | 'nameOf' | 'remove' | 'verify'>;
+  stageFiles: Pick<StageFileStore, 'called' | 'keepBudget' | 'nameOf' | 'remove' | 'verify'>;
   limits: LibrarySettingsFile;
   /** Who else has the file of a model, by its content id. */
   holders: (model: string) => Promise<ModelHolder[]>;
@@ -62,7 +62,10 @@ export function libraryActions(options: LibraryActionsOptions): Pick<MemberActio
   const { library, downloads, secrets, stageFiles } = options;
   const state = (): LibraryState => libraryState(library, downloads, options.demoModel);
   return {
-    library: async () => state(),
+    library: async () => {
+      await library.lookAtFiles();
+      return state();
+    },
     modelShape: async ({ model }) => modelShape(await library.open(library.called(model).id)),
     importModel: async ({ path, copies }) => {
       if (copies !== undefined) return { models: [await library.importCopies(copies)] };
@@ -97,7 +100,11 @@ export function libraryActions(options: LibraryActionsOptions): Pick<MemberActio
       return { model, stages };
     },
     limits: async () => options.limits.current,
-    changeLimits: (change) => options.limits.change(change),
+    changeLimits: async (change) => {
+      const limits = await options.limits.change(change);
+      if (change.diskBytes !== undefined) await stageFiles.keepBudget();
+      return limits;
+    },
     stopVerifying: async ({ model }) => {
       const { id } = library.called(model);
       library.stopVerifying(id);

@@ -303,6 +303,16 @@ describe('a file that is not as it was', () => {
   });
 });
 
+it('whoever asks for the list hears at once that a file was moved', async () => {
+  const of = await library();
+  const path = folder.at('moved away.gguf');
+  await make(path, 24);
+  await of.import(path);
+  await rename(path, folder.at('moved.gguf'));
+  await of.lookAtFiles();
+  expect(of.state().models).toMatchObject([{ state: 'gone', problem: expect.stringContaining('moved away.gguf') }]);
+});
+
 describe('watched folders', () => {
   it('are looked into, with links and loops, and what is no model is named', async () => {
     const of = await library();
@@ -406,6 +416,32 @@ describe('removing', () => {
     await expect(of.importCopies([first, second])).rejects.toMatchObject({ code: 'MissingShard' });
     await copyFile(files[2] ?? '', third);
     expect(await of.importCopies([third])).toMatchObject({ origin: 'dropped', files: copies });
+  });
+
+  it('of a model holds for its copies in watched folders too, and another name of one file is no fault', async () => {
+    const home = folder.at('copies home');
+    const of = await library(home);
+    const [first, link, copy] = ['first', 'link', 'second'].map((name) => join(of.modelsFolder, `${name}.gguf`));
+    if (first === undefined || link === undefined || copy === undefined) throw new Error('three paths');
+    await make(first, 23);
+    await settled(first);
+    await look(of);
+    await symlink(first, link);
+    await look(of);
+    expect(of.state()).toMatchObject({ models: [{ files: [first] }], skipped: [] });
+    await copyFile(first, copy);
+    await settled(copy);
+    await eventually(async () => {
+      await look(of);
+      expect(of.state().skipped).toMatchObject([{ path: copy, problem: expect.stringMatching(/is a copy of/) }]);
+    });
+    await of.remove(of.called('first.gguf').id);
+    await look(of);
+    expect(of.state()).toMatchObject({ models: [], skipped: [] });
+    await of.close();
+    const again = await library(home);
+    await look(again);
+    expect(again.state()).toMatchObject({ models: [], skipped: [] });
   });
 
   it('of a file in a watched folder holds, also after a restart, until it is imported', async () => {

@@ -1,7 +1,9 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MissingShardError } from '../gguf/ggufError.ts';
 import type { ModelSource } from '../gguf/openModel.ts';
+import { markFile } from './fileMark.ts';
 import { FolderIntake } from './folderIntake.ts';
 import { LibraryError } from './libraryError.ts';
 import { LibraryFile } from './libraryFile.ts';
@@ -24,6 +26,8 @@ export interface ModelLibraryOptions {
 
 /** Between two calls of `onChange`, ms. */
 const TELL_MS = 250;
+/** Whoever asks for the list waits so long for a look at its files, ms. */
+const MOST_LOOK_MS = 1000;
 
 /**
  * The models on this machine's disk: imported by path, found in watched folders, or downloaded. It never copies a file,
@@ -40,6 +44,8 @@ export class ModelLibrary {
   readonly #watch: WatchFolders;
   readonly #folders: string[];
   readonly #ignored: Set<string>;
+  /** Files of watched folders that are copies of models, and of which, by content id. */
+  readonly #copies = new Map<string, string>();
   readonly #verifying = new Map<string, AbortController>();
   #folderStates: WatchedFolder[] = [];
   #writing: Promise<void> = Promise.resolve();
@@ -69,8 +75,11 @@ export class ModelLibrary {
     this.#intake = new FolderIntake({
       isKnown: (path) => this.#ignored.has(path) || this.#shelf.models().some((model) => holds(model, path)),
       take: async (path) => {
-        const { name, files } = await this.#shelf.put(path, { origin: 'folder' });
-        if (!files.includes(path))
+        const { id, name, files } = await this.#shelf.put(path, { origin: 'folder' });
+        if (files.includes(path)) return;
+        this.#copies.set(path, id);
+        // Another name of the same file is nothing to speak of.
+        if (!(await isSameFile(path, files[0])))
           throw new LibraryError('Copy', `${path} is a copy of ${name}, which is ${files[0]}.`);
       },
       now: () => Date.now(),
@@ -187,12 +196,16 @@ export class ModelLibrary {
     this.#verifying.get(id)?.abort(new LibraryError('Stopped', 'The verification was stopped.'));
   }
 
-  /** Takes a model out. Its files are deleted where they were downloaded or dropped, or as `deleteFiles` says; answers those. */
+  /**
+   * Takes a model out; it does not come back from a copy in a watched folder. Its files are deleted where they were downloaded
+   * or dropped, or as `deleteFiles` says; answers those.
+   */
   async remove(id: string, { deleteFiles }: { deleteFiles?: boolean | undefined } = {}): Promise<string[]> {
     const { files, origin } = this.#shelf.model(id);
     const deletes = deleteFiles ?? (origin === 'downloaded' || origin === 'dropped');
     if (deletes) for (const path of files) await rm(path, { force: true });
-    else for (const path of files) if (this.#isWatched(path)) this.#ignored.add(path);
+    const copies = [...this.#copies].flatMap(([path, of]) => (of === id ? [path] : []));
+    for (const path of deletes ? copies : [...files, ...copies]) if (this.#isWatched(path)) this.#ignored.add(path);
     await this.#shelf.drop(id);
     return deletes ? files : [];
   }
@@ -223,6 +236,12 @@ export class ModelLibrary {
   /** Looks now into the watched folders and at every file of the library. */
   look(): Promise<void> {
     return this.#watch.look();
+  }
+
+  /** Looks now at every file of the library; what has to be read for that may take longer than whoever asks should wait. */
+  async lookAtFiles(): Promise<void> {
+    const looking = this.#shelf.check().catch((cause: unknown) => this.#options.onProblem?.(cause));
+    await Promise.race([looking, sleep(MOST_LOOK_MS, undefined, { ref: false })]);
   }
 
   async close(): Promise<void> {
@@ -267,6 +286,7 @@ export class ModelLibrary {
     const readable = new Set([...found.values()].flatMap((scan) => ('folders' in scan ? scan.folders : [])));
     const isDeleted = (path: string): boolean => readable.has(dirname(path)) && !files.has(path);
     for (const path of this.#ignored) if (isDeleted(path)) this.#ignored.delete(path);
+    for (const path of this.#copies.keys()) if (isDeleted(path)) this.#copies.delete(path);
     const models = this.#shelf.models();
     const ready = new Set(models.flatMap((model) => (model.state === 'ready' ? model.files : [])));
     for (const { id, origin, state, files: own } of models) {
@@ -301,6 +321,12 @@ export class ModelLibrary {
 function wholePath(path: string): string {
   if (isAbsolute(path)) return resolve(path);
   throw new LibraryError('BadReference', `${path} is not a whole path.`);
+}
+
+/** Whether two paths lead to one file of the disk. */
+async function isSameFile(path: string, other: string | undefined): Promise<boolean> {
+  const [one, two] = await Promise.all([markFile(path), other === undefined ? null : markFile(other)]);
+  return one !== null && one.inode === two?.inode;
 }
 
 /** Whether a file is taken by a model; one that was found in a folder gives way to what lies there now. */

@@ -16,7 +16,7 @@ import { modelCalled } from '../modelCalled.ts';
 import { bootId } from './bootId.ts';
 import { damagedParts, fixedIsGood, goodTensors, hashFixed, isUnchanged } from './checkStageFiles.ts';
 import type { CheckOptions } from './damagedTensors.ts';
-import { chooseEvictions } from './diskBudget.ts';
+import { chooseEvictions, type Room } from './diskBudget.ts';
 import { ExpectedHashes } from './expectedHashes.ts';
 import type { FileHasher } from './fileHasher.ts';
 import type { HeldModels, HeldParts } from './heldModel.ts';
@@ -26,7 +26,7 @@ import { findLocalTensors } from './localTensors.ts';
 import { ModelHeaders } from './modelHeaders.ts';
 import { OneModel, weightsOf } from './oneModel.ts';
 import { SliceError } from './sliceError.ts';
-import { type StageFolder, StageFolders, stageKey } from './stageFolders.ts';
+import { modelOf, type StageFolder, StageFolders, stageKey } from './stageFolders.ts';
 import { EMBEDDING_FILE, type StageLayout, stageLayout, VOCABULARY_FILE, wholeRole } from './stageLayout.ts';
 import { RECORD_FILE, type StageRecord, writeStageRecord } from './stageRecord.ts';
 import { type TransferProgress, transferStage } from './stageTransfer.ts';
@@ -157,9 +157,9 @@ export class StageFileStore implements StageFiles {
     for (const { key, record } of this.#folders.list()) if (record?.model === model) this.#suspect.add(key);
   }
 
-  /** The content id of a model of which parts lie here, see `modelCalled`; null where there is none. */
+  /** The content id of a model of which parts lie here, whole or not, see `modelCalled`; null where there is none. */
   async called(called: string): Promise<string | null> {
-    const models = [...new Set(this.list().map(({ model }) => model))];
+    const models = [...new Set(this.#folders.list().map(({ key }) => modelOf(key)))];
     const named = await Promise.all(models.map(async (id) => ({ id, name: await this.nameOf(id), files: [] })));
     return modelCalled(named, called)?.id ?? null;
   }
@@ -191,9 +191,20 @@ export class StageFileStore implements StageFiles {
   async remove(model: string): Promise<number> {
     let freed = 0;
     for (const { key, bytes, inUse } of await this.#folders.kept((each) => this.#isInUse(each))) {
-      if (!key.startsWith(`${model}/`) || inUse) continue;
-      await this.#drop(key);
-      freed += bytes;
+      if (modelOf(key) === model && !inUse && (await this.#free(key))) freed += bytes;
+    }
+    return freed;
+  }
+
+  /** Removes what is over the budget, least recently used first, and does not serve; answers the bytes that were freed. */
+  async keepBudget(): Promise<number> {
+    const { budget } = await this.#room();
+    const kept = await this.#folders.kept((each) => this.#isInUse(each));
+    const choice = chooseEvictions(kept, 0, { budget, free: 0 });
+    let freed = 0;
+    for (const { key, bytes, inUse } of kept) {
+      const isOver = choice.fits ? choice.evict.includes(key) : !inUse;
+      if (isOver && (await this.#free(key))) freed += bytes;
     }
     return freed;
   }
@@ -411,12 +422,11 @@ export class StageFileStore implements StageFiles {
 
   /** Removes what has not been used for long until the stage fits. Throws SliceError('OverBudget') or ('DiskFull'). */
   async #makeRoom(key: string, layout: StageLayout): Promise<void> {
-    const disk = await statfs(this.#options.folder);
-    const budget = this.#options.budget() ?? Math.floor(disk.blocks * disk.bsize * DISK_SHARE);
+    const { budget, free } = await this.#room();
     const kept = await this.#folders.kept((each) => each === key || this.#isInUse(each));
     const own = kept.find((each) => each.key === key)?.bytes ?? 0;
     const needed = Math.max(0, layout.totalBytes - own);
-    const choice = chooseEvictions(kept, needed, { budget, free: disk.bavail * disk.bsize });
+    const choice = chooseEvictions(kept, needed, { budget, free });
     if (!choice.fits) {
       const [wanted, short] = [formatBytes(layout.totalBytes), formatBytes(choice.missing)];
       if (choice.shortOf === 'budget') {
@@ -433,10 +443,25 @@ export class StageFileStore implements StageFiles {
     for (const evicted of choice.evict) await this.#drop(evicted);
   }
 
+  async #room(): Promise<Room> {
+    const disk = await statfs(this.#options.folder);
+    const budget = this.#options.budget() ?? Math.floor(disk.blocks * disk.bsize * DISK_SHARE);
+    return { budget, free: disk.bavail * disk.bsize };
+  }
+
+  /** Removes a stage unless somebody has come to use it; whether it did. */
+  #free(key: string): Promise<boolean> {
+    return this.#inTurn(key, new AbortController().signal, async () => {
+      if (this.#leases.has(key)) return false;
+      await this.#drop(key);
+      return true;
+    });
+  }
+
   async #drop(key: string): Promise<void> {
     this.#suspect.delete(key);
     this.#whole.delete(key);
-    if (await this.#folders.remove(key)) this.headers.forget(key.slice(0, key.indexOf('/')));
+    if (await this.#folders.remove(key)) this.headers.forget(modelOf(key));
   }
 }
 

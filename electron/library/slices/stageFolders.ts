@@ -20,10 +20,16 @@ export function stageKey(model: string, startLayer: number, endLayer: number): s
   return `${model}/${startLayer}-${endLayer}`;
 }
 
+/** The content id of the model of which a stage is. */
+export function modelOf(key: string): string {
+  return key.slice(0, key.indexOf('/'));
+}
+
 /** The folders of stages below one folder: `MODEL/START-END`, and beside them `MODEL/header`. */
 export class StageFolders {
   readonly #root: string;
   readonly #folders = new Map<string, StageFolder>();
+  #lastUse = 0;
 
   private constructor(root: string) {
     this.#root = root;
@@ -51,7 +57,7 @@ export class StageFolders {
 
   /** The folder of a stage, made where it is not there. */
   async make(key: string): Promise<StageFolder> {
-    const folder = this.#folders.get(key) ?? { key, path: join(this.#root, key), record: null, usedAt: Date.now() };
+    const folder = this.#folders.get(key) ?? { key, path: join(this.#root, key), record: null, usedAt: this.#now() };
     await mkdir(folder.path, { recursive: true, mode: 0o700 });
     this.#folders.set(key, folder);
     return folder;
@@ -59,7 +65,7 @@ export class StageFolders {
 
   /** Notes that a stage is used now, on the disk too. */
   async touch(folder: StageFolder): Promise<void> {
-    folder.usedAt = Date.now();
+    folder.usedAt = this.#now();
     const seconds = folder.usedAt / 1000;
     if (folder.record !== null) await utimes(join(folder.path, RECORD_FILE), seconds, seconds).catch(() => {});
   }
@@ -70,8 +76,8 @@ export class StageFolders {
     if (folder === undefined) return false;
     this.#folders.delete(key);
     await rm(folder.path, { recursive: true, force: true });
-    const model = key.slice(0, key.indexOf('/'));
-    if (this.list().some((other) => other.key.startsWith(`${model}/`))) return false;
+    const model = modelOf(key);
+    if (this.list().some((other) => modelOf(other.key) === model)) return false;
     await rm(join(this.#root, model), { recursive: true, force: true });
     return true;
   }
@@ -87,11 +93,18 @@ export class StageFolders {
     );
   }
 
+  /** Later than every use before, also within one millisecond, or the order of two would be no order. */
+  #now(): number {
+    this.#lastUse = Math.max(Date.now(), this.#lastUse + 1);
+    return this.#lastUse;
+  }
+
   async #read(key: string): Promise<void> {
     const path = join(this.#root, key);
     const record = await readStageRecord(path);
     const at = await stat(record === null ? path : join(path, RECORD_FILE)).catch(() => null);
     this.#folders.set(key, { key, path, record, usedAt: at?.mtimeMs ?? 0 });
+    this.#lastUse = Math.max(this.#lastUse, at?.mtimeMs ?? 0);
   }
 }
 
