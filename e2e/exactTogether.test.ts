@@ -143,7 +143,7 @@ describe('with batching, drafts, steps on top of drafts and prefix reuse all on,
     }
   });
 
-  it('without --exact neither drafts nor company change an answer on CPUs', async () => {
+  it('without --exact neither drafts, company nor what is held change an answer on CPUs', async () => {
     const wide = { architecture: 'llama', tied: false, layers: 4, width: 256, heads: 4, kvHeads: 2 } as const;
     const sizes = { feedForward: 512, vocabulary: 2048, seed: 9 };
     const [modelPath = ''] = await generateModel(join(folder, 'wide.gguf'), { ...wide, ...sizes });
@@ -161,6 +161,8 @@ describe('with batching, drafts, steps on top of drafts and prefix reuse all on,
     await room.lead.models.stop(plainly.id);
     // Its own draft is nearly always right.
     const model = await room.serve({ ...request, draftPath: modelPath });
+    expect(await Promise.all(apart.map((one) => tokensOf(model, one)))).toEqual(alone);
+    // All of each prompt lies in a seat by now, but for its last token.
     expect(await Promise.all(apart.map((one) => tokensOf(model, one)))).toEqual(alone);
     expect(room.lead.models.numbers()[0]?.numbers.acceptedTokens).toBeGreaterThan(0);
     await room.lead.models.stop(model.id);

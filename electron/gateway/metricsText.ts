@@ -1,5 +1,6 @@
 import type { DrivenNumbers } from '../pipeline/forming/pipelineHost.ts';
 import type { PipelineNumbers, StageNumbers } from '../pipeline/numbers/pipelineNumbers.ts';
+import type { PlannedPace } from '../pipeline/numbers/pipelineReport.ts';
 
 interface Metric<T> {
   name: string;
@@ -42,6 +43,12 @@ const ofPipelines: readonly Metric<PipelineNumbers>[] = [
     read: (now) => now.stepMs / 1000,
   },
   {
+    name: 'prefill_seconds',
+    type: 'gauge',
+    help: 'A chunk of a prompt from sending to return, moving average.',
+    read: (now) => seconds(now.prefillMs || null),
+  },
+  {
     name: 'network_seconds',
     type: 'gauge',
     help: 'Of a decode step, the time between processes.',
@@ -71,7 +78,7 @@ const ofStages: readonly Metric<StageNumbers>[] = [
   {
     name: 'stage_sent_bytes_total',
     type: 'counter',
-    help: 'Sent by a stage to the next process.',
+    help: 'Activations that a stage has sent to the next one; the last sends tokens, which are not counted.',
     read: (now) => now.sentBytes,
   },
   {
@@ -82,26 +89,81 @@ const ofStages: readonly Metric<StageNumbers>[] = [
   },
 ];
 
-/** What the pipelines of this member have done, in Prometheus' text format 0.0.4; names begin with `roomful_`, times are seconds. */
+/** What the planner expects, of one token of one request where nothing else is said. */
+const ofPredictions: readonly Metric<PlannedPace>[] = [
+  {
+    name: 'predicted_tokens_per_second',
+    type: 'gauge',
+    help: 'Predicted for one request that is alone.',
+    read: (pace) => pace.tokensPerSecond,
+  },
+  {
+    name: 'predicted_all_tokens_per_second',
+    type: 'gauge',
+    help: 'Predicted for all slots together.',
+    read: (pace) => pace.tokensPerSecondMany,
+  },
+  {
+    name: 'predicted_step_seconds',
+    type: 'gauge',
+    help: 'Predicted for a decode step of one request.',
+    read: ({ stageMs, hopMs, entryMs, exitMs }) =>
+      [...stageMs, ...hopMs, entryMs, exitMs].reduce((sum, ms) => sum + ms, 0) / 1000,
+  },
+  {
+    name: 'predicted_first_token_seconds',
+    type: 'gauge',
+    help: 'Predicted from a prompt of middling length to its first token.',
+    read: (pace) => pace.firstTokenMs / 1000,
+  },
+  {
+    name: 'predicted_exit_seconds',
+    type: 'gauge',
+    help: 'Predicted from the last stage back to the member that drives the pipeline.',
+    read: (pace) => pace.exitMs / 1000,
+  },
+];
+
+const ofPredictedStages: readonly Metric<{ computeMs: number; wayMs: number }>[] = [
+  {
+    name: 'predicted_stage_compute_seconds',
+    type: 'gauge',
+    help: 'Predicted for a stage that computes a decode step.',
+    read: (stage) => stage.computeMs / 1000,
+  },
+  {
+    name: 'predicted_stage_way_seconds',
+    type: 'gauge',
+    help: 'Predicted to a stage from the process before it.',
+    read: (stage) => stage.wayMs / 1000,
+  },
+];
+
+/** What the pipelines of this member have done, and what was predicted of them, in Prometheus' text format 0.0.4; names begin with `roomful_`, times are seconds. */
 export function metricsText(pipelines: readonly DrivenNumbers[]): string {
   const labels = ({ id, modelId }: DrivenNumbers): string => `pipeline="${escaped(id)}",model="${escaped(modelId)}"`;
-  const blocks = [
-    ...ofPipelines.map((metric) =>
+  const ofEach = <T>(metrics: readonly Metric<T>[], of: (one: DrivenNumbers) => T): string[] =>
+    metrics.map((metric) =>
       block(
         metric,
-        pipelines.map((one) => ({ labels: labels(one), value: metric.read(one.numbers) })),
+        pipelines.map((one) => ({ labels: labels(one), value: metric.read(of(one)) })),
       ),
-    ),
-    ...ofStages.map((metric) =>
+    );
+  const ofEachStage = <T>(metrics: readonly Metric<T>[], of: (one: DrivenNumbers) => readonly T[]): string[] =>
+    metrics.map((metric) =>
       block(
         metric,
         pipelines.flatMap((one) =>
-          one.numbers.stages.map((stage, index) => ({
-            labels: `${labels(one)},stage="${index}"`,
-            value: metric.read(stage),
-          })),
+          of(one).map((stage, index) => ({ labels: `${labels(one)},stage="${index}"`, value: metric.read(stage) })),
         ),
       ),
+    );
+  const blocks = [
+    ...ofEach(ofPipelines, ({ numbers }) => numbers),
+    ...ofEachStage(ofStages, ({ numbers }) => numbers.stages),
+    ...ofEach(ofPredictions, ({ predicted }) => predicted),
+    ...ofEachStage(ofPredictedStages, ({ predicted: { stageMs, hopMs, entryMs } }) =>
+      stageMs.map((computeMs, index) => ({ computeMs, wayMs: (index === 0 ? entryMs : hopMs[index - 1]) ?? 0 })),
     ),
   ];
   return blocks.join('');

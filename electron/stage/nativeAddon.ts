@@ -96,10 +96,11 @@ export interface NativeRun {
    */
   drafts?: number;
   /**
-   * Computes every row by itself, also where other runs could share its batch. Together they take little longer than one, but
-   * some kernels (weights of F32, F16 or Q8_0 on a CPU, most on a GPU) round them differently.
+   * How many of the last rows are computed each by itself, also where other runs could share their batch; 0 where it is left out,
+   * else all that are sampled. Together they take little longer than one, but some kernels (weights of F32, F16 or Q8_0 on a
+   * CPU, most on a GPU) round them differently.
    */
-  rowByRow?: boolean;
+  aloneRows?: number;
   /**
    * What the last stage gives in place of a token; the other stages compute the run as any. `sum` is that of the rows of
    * the run, `last` its last row, both of their hidden states behind the output norm. `pooled` is what an embedder makes of

@@ -174,7 +174,6 @@ export class StageRunner {
 
   #nativeRun(run: Run, exact: boolean): NativeRun {
     const { slot, start, tokens, truncateTo, drafts } = run;
-    const alone = exact || this.#options.rowsAlone === true;
     const sampling = this.#samplingOf(run);
     return {
       slot,
@@ -183,9 +182,19 @@ export class StageRunner {
       truncateTo: truncateTo ?? null,
       sampling,
       drafts: sampling === null ? 0 : Math.min(drafts, tokens.length),
-      rowByRow: alone && (drafts > 0 || tokens.length === 1),
+      aloneRows: this.#aloneRows(run, exact),
       embed: embeds[run.embed] ?? null,
     };
+  }
+
+  /**
+   * Rows that are computed alone: of drafts and of tokens of answers, and the last one of a prompt, so that it is the same where
+   * all before it are held already. An exact ring takes prompts chunk by chunk in any case.
+   */
+  #aloneRows({ tokens, drafts, sample }: Run, exact: boolean): number {
+    const rowsAlone = this.#options.rowsAlone === true;
+    if (drafts > 0) return exact || rowsAlone ? tokens.length : 0;
+    return rowsAlone && (tokens.length === 1 || (sample && !exact)) ? 1 : 0;
   }
 
   /** Null where nothing is to be sampled here. Throws BadFrame where nobody said how. */

@@ -52,6 +52,7 @@ const prediction = z.object({
   exitMs: z.number(),
   tokensPerSecond: z.number(),
   tokensPerSecondMany: z.number(),
+  firstTokenMs: z.number(),
 });
 
 const driveSchema = z.object({

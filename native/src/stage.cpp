@@ -39,7 +39,7 @@ Outcome<std::vector<ggml_backend_dev_t>> devicesFor(const LlamaApi& api, const S
 size_t runsTogether(std::span<const Run> runs) {
   size_t count = 1;
   while (count < runs.size() && runs[count - 1].tokens.size() == 1 && runs[count].tokens.size() == 1 &&
-         runs[count - 1].slot < runs[count].slot && !runs[count - 1].rowByRow && !runs[count].rowByRow) {
+         runs[count - 1].slot < runs[count].slot && runs[count - 1].aloneRows == 0 && runs[count].aloneRows == 0) {
     count++;
   }
   return count;
@@ -294,7 +294,7 @@ Status Stage::decodeRuns(const Step& step, StepResult& result) {
       result.dropped++;
       continue;
     }
-    if (const Run& run = left.front(); run.rowByRow && run.tokens.size() > 1) {
+    if (const Run& run = left.front(); run.aloneRows > 0) {
       if (Status decoded = decodeRowByRow(step, run, row, result); !decoded.ok()) return decoded;
       row += run.tokens.size();
       left = left.subspan(1);
@@ -402,21 +402,25 @@ bool Stage::sampleRow(SlotState& slot, const Run& run, size_t at, size_t row, St
   return false;
 }
 
-/** A matrix product rounds one row and several of them differently, so this gives the bits of plain decoding. */
+/** A matrix product rounds one row and several of them differently, so rows that are computed alone have the bits of plain decoding. */
 Status Stage::decodeRowByRow(const Step& step, const Run& run, size_t firstRow, StepResult& result) {
   const bool samples = samplesTokens(options_.role);
-  for (size_t at = 0; at < run.tokens.size(); at++) {
-    const bool isSampled = run.sampling && at >= run.firstSampled();
-    Run single{run.slot, run.start + static_cast<int32_t>(at), {run.tokens[at]}, std::nullopt, std::nullopt};
-    if (isSampled) single.sampling = run.sampling;
-    batch_->fill({&single, 1}, !samples);
+  const size_t together = run.tokens.size() - run.aloneRows;
+  for (size_t at = 0; at < run.tokens.size();) {
+    const size_t count = at < together ? together : 1;
+    const bool isSampled = run.sampling && at + count > run.firstSampled();
+    const auto first = run.tokens.begin() + static_cast<std::ptrdiff_t>(at);
+    Run part{run.slot, run.start + static_cast<int32_t>(at), {first, first + static_cast<std::ptrdiff_t>(count)}, {}, {}};
+    if (isSampled) part.sampling = run.sampling;
+    batch_->fill({&part, 1}, !samples);
     if (Status prepared = prepareInput(step, firstRow + at); !prepared.ok()) return prepared;
     if (Status computed = compute(); !computed.ok()) return computed;
+    at += count;
     if (!samples) continue;
     SlotState& slot = slots_[static_cast<size_t>(run.slot)];
-    slot.tokens.push_back(run.tokens[at]);
+    slot.tokens.insert(slot.tokens.end(), part.tokens.begin(), part.tokens.end());
     slot.next.reset();
-    if (isSampled && !sampleRow(slot, run, at + 1, 0, result)) break;
+    if (isSampled && !sampleRow(slot, run, at, 0, result)) break;
   }
   return Nothing{};
 }

@@ -86,7 +86,9 @@ Run readRun(ArgumentReader& reader, const StepLimits& limits) {
   if (!reader.isNull("drafts")) {
     run.drafts = static_cast<size_t>(reader.integer("drafts", 0, static_cast<int64_t>(run.tokens.size())));
   }
-  if (!reader.isNull("rowByRow")) run.rowByRow = reader.boolean("rowByRow");
+  if (!reader.isNull("aloneRows")) {
+    run.aloneRows = static_cast<size_t>(reader.integer("aloneRows", 0, static_cast<int64_t>(run.tokens.size())));
+  }
   if (!reader.isNull("embed")) run.embed = static_cast<RunEmbed>(reader.oneOf("embed", kEmbeds) + 1);
   if (run.embed != RunEmbed::None && run.sampling) reader.reject("asks for a token and for an embedding");
   if (run.drafts > 0 && !run.sampling) reader.reject("has drafts, but asks for no token to check them with");

@@ -58,8 +58,8 @@ struct Run {
   std::optional<Sampling> sampling;
   /** How many of the last tokens are drafts. */
   size_t drafts = 0;
-  /** Computes every row by itself. */
-  bool rowByRow = false;
+  /** How many of the last rows are computed each by itself. */
+  size_t aloneRows = 0;
   RunEmbed embed = RunEmbed::None;
 
   /** Whether even the first token is a draft, and so depends on what was sampled before. */

@@ -1,5 +1,5 @@
 import type { PipelineNumbers } from '../numbers/pipelineNumbers.ts';
-import { isLive, type PipelineReport } from '../numbers/pipelineReport.ts';
+import { isLive, type PipelineReport, type PlannedPace } from '../numbers/pipelineReport.ts';
 import { PipelineError } from '../pipelineError.ts';
 import { type ComingUp, DrivenPipeline, type DrivenPipelineOptions, type PipelineOrder } from './drivenPipeline.ts';
 
@@ -14,6 +14,7 @@ const LOOK_MS = 1000;
 export interface DrivenNumbers {
   id: string;
   modelId: string;
+  predicted: PlannedPace;
   numbers: PipelineNumbers;
 }
 
@@ -36,8 +37,8 @@ export class PipelineHost {
   }
 
   numbers(): DrivenNumbers[] {
-    return [...this.#pipelines.values()].flatMap(({ order: { id, modelId }, numbers }) =>
-      numbers === null ? [] : [{ id, modelId, numbers }],
+    return [...this.#pipelines.values()].flatMap(({ order: { id, modelId, predicted }, numbers }) =>
+      numbers === null ? [] : [{ id, modelId, predicted, numbers }],
     );
   }
 

@@ -30,7 +30,7 @@ export class FiguresView {
 }
 
 function figuresOf(numbers: PipelineNumbers, tokensPerSecond: number): PipelineFigures {
-  const { stages, exitMs, slots: _, stepMs, networkMs, ...counts } = numbers;
+  const { stages, exitMs, slots: _, prefillMs: __, stepMs, networkMs, ...counts } = numbers;
   const [first, ...later] = stages;
   return {
     ...counts,

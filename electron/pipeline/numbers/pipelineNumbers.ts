@@ -17,7 +17,9 @@ export interface PipelineNumbers {
   acceptedTokens: number;
   /** From sending a decode step to its return. */
   stepMs: number;
-  /** Of that between processes. */
+  /** From sending a chunk of a prompt to its return; 0 before there was one. */
+  prefillMs: number;
+  /** Of a decode step between processes. */
   networkMs: number;
   /** From the last stage back; null while it is not known. */
   exitMs: number | null;
@@ -56,6 +58,7 @@ export class PipelineCounter {
   readonly #stages: StageNumbers[];
   #steps = 0;
   #stepMs: number | null = null;
+  #prefillMs: number | null = null;
 
   constructor(stages: number) {
     this.#stages = Array.from({ length: stages }, () => ({ computeMs: 0, queueMs: 0, sentBytes: 0, wayMs: null }));
@@ -71,6 +74,11 @@ export class PipelineCounter {
       draftedTokens: now.draftedTokens + (counts.draftedTokens ?? 0),
       acceptedTokens: now.acceptedTokens + (counts.acceptedTokens ?? 0),
     };
+  }
+
+  /** A chunk of a prompt has come back so many ms after it was sent. */
+  prefilled(ms: number): void {
+    this.#prefillMs = movingAverage(this.#prefillMs, ms, NEWEST);
   }
 
   /** A step has come back; `decodeMs` is what it took from sending to its return, null for one that prefilled. */
@@ -92,6 +100,7 @@ export class PipelineCounter {
     const ways = waysWithin([...this.#stages.map(({ wayMs }) => wayMs), now.exitMs], now.networkMs);
     const stages = this.#stages.map((stage, index) => ({ ...stage, wayMs: ways[index] ?? null }));
     const exitMs = ways.at(-1) ?? null;
-    return { ...now, ...this.#counts, steps: this.#steps, stepMs: this.#stepMs ?? 0, exitMs, stages };
+    const times = { stepMs: this.#stepMs ?? 0, prefillMs: this.#prefillMs ?? 0, exitMs };
+    return { ...now, ...this.#counts, steps: this.#steps, ...times, stages };
   }
 }

@@ -47,6 +47,8 @@ const predictionSchema = z.object({
   /** Of one request that is alone, and of all slots together. */
   tokensPerSecond: z.number(),
   tokensPerSecondMany: z.number(),
+  /** From a prompt of middling length to its first token. */
+  firstTokenMs: z.number(),
 });
 /** What the planner expects of one token of one sequence, milliseconds. */
 export type PlannedPace = z.infer<typeof predictionSchema>;

@@ -118,9 +118,10 @@ function paceOf({
   exitMs,
   tokensPerSecond,
   tokensPerSecondMany,
+  firstTokenMs,
 }: PipelinePrediction): PlannedPace {
   const [stageMs, hopMs] = [stages.map(({ ms }) => ms), hops.map(({ ms }) => ms)];
-  return { stageMs, hopMs, entryMs, exitMs, tokensPerSecond, tokensPerSecondMany };
+  return { stageMs, hopMs, entryMs, exitMs, tokensPerSecond, tokensPerSecondMany, firstTokenMs };
 }
 
 /** What is left of an offer, of a card first and then of the plain RAM beside it. */

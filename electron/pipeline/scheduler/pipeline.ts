@@ -231,6 +231,7 @@ export class Pipeline {
       return { stage, computeMs: computeUs / 1000, queueMs: queueUs / 1000, sentBytes, wayMs };
     });
     this.#counter.step(stages, kind === 'decode' ? ringMs : null);
+    if (kind === 'prefill') this.#counter.prefilled(ringMs);
     if (kind !== 'decode' || stages.length !== this.config.stages) return;
     if (stepTimes.hasSubscribers) {
       const times: StepTimes = { pipeline: this.config.id, rows, sentAt, returnedAt, stages };

@@ -34,6 +34,7 @@ const predicted: fc.Arbitrary<PlannedPace> = fc.record({
   exitMs: ms,
   tokensPerSecond: ms,
   tokensPerSecondMany: ms,
+  firstTokenMs: ms,
 });
 const way = fc.record({ ms: fc.option(ms), bytes: fc.maxSafeNat() });
 const figures: fc.Arbitrary<PipelineFigures> = fc.record({

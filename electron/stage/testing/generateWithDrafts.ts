@@ -32,7 +32,14 @@ export async function generateWithDrafts(
     run: Pick<NativeRun, 'start' | 'truncateTo' | 'sampling'> & { tokens: number[]; drafts: number },
   ) => {
     const { sampled, dropped, failures } = await chain.step(
-      [{ slot, rowByRow: rowByRow && run.drafts > 0, ...run, tokens: Int32Array.from(run.tokens) }],
+      [
+        {
+          slot,
+          aloneRows: rowByRow && run.drafts > 0 ? run.tokens.length : 0,
+          ...run,
+          tokens: Int32Array.from(run.tokens),
+        },
+      ],
       'f32',
     );
     if (failures[0] !== undefined) throw new Error(failures[0].message);
