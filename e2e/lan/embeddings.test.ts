@@ -53,6 +53,11 @@ describeOnLan('embeddings in a pool', () => {
     // It is fetched from whoever has its file.
     const { model, pipelines } = await serve(pool.member(2), embedder, '--members', 'cyd');
     expect(pipelines).toEqual([['cyd']]);
+    // So that no window offers it for a chat.
+    for (const member of pool.members) {
+      const shown = async () => (await member.status()).pipelines.find(({ modelId }) => modelId === model);
+      await vi.waitFor(async () => expect(await shown()).toMatchObject({ embedsOnly: true }), 30_000);
+    }
     const texts = ['Rain falls', 'a hop, a stage'];
     // Of the vocabulary: the first and the last are the marks that the tokenizer puts around a text.
     const asTokens = [[2, 11, 12, 3]];

@@ -120,7 +120,11 @@ describe('who may call', () => {
         const headers = { ...json, ...(authorization === undefined ? {} : { authorization }) };
         const answer = await rawHttp(gateway.port, { method: 'POST', path, headers, body: '{}' });
         expect([401, 404]).toContain(answer.status);
-        if (path.startsWith('/api')) expect(answer.status).toBe(401);
+        if (path.startsWith('/api')) {
+          expect(answer.status).toBe(401);
+          const type = 'invalid_request_error';
+          expect(errorOf(answer.text)).toMatchObject({ type, param: null, code: 'invalid_local_token' });
+        }
         expect(answer.text).not.toContain(LOCAL_TOKEN);
       }
     },
@@ -166,9 +170,22 @@ describe('who may call', () => {
 });
 
 describe('requests that cannot be read', () => {
+  it('an address that is too long, without repeating it', async () => {
+    const answer = await rawHttp(gateway.port, { method: 'GET', path: `/v1/models/${'a'.repeat(9_000)}` });
+    expect(answer.status).toBe(414);
+    expect(errorOf(answer.text).type).toBe('invalid_request_error');
+    expect(answer.text.length).toBeLessThan(500);
+  });
+
+  it('two Host headers', async () => {
+    const bytes = 'GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n';
+    expect(await rawBytes(gateway.port, bytes)).toMatch(/^HTTP\/1.1 400 [\s\S]*"code":"bad_http"/);
+  });
+
   it.each([
     ['an unknown route', 'GET', '/v1/nothing', {}, null, 404, 'unknown_url'],
-    ['a known route with another method', 'PUT', '/v1/chat/completions', json, '{}', 404, 'unknown_url'],
+    ['a known route with another method', 'PUT', '/v1/chat/completions', json, '{}', 405, 'method_not_allowed'],
+    ['a route of POST', 'GET', '/v1/embeddings?a=b', {}, null, 405, 'method_not_allowed'],
     ['a broken address', 'GET', '/v1/models/%zz', {}, null, 400, null],
     ['JSON that ends early', 'POST', '/v1/chat/completions', json, '{"model":', 400, 'invalid_json'],
     ['no body', 'POST', '/v1/chat/completions', json, '', 400, 'invalid_json'],
@@ -201,6 +218,8 @@ describe('requests that cannot be read', () => {
     expect(Object.keys(error).sort()).toEqual(['code', 'message', 'param', 'type']);
     expect(error.code).toBe(code);
     expect(error.type).toBe('invalid_request_error');
+    expect(error.param).toBeNull();
+    expect(answer.headers.allow).toBe(status === 405 ? 'POST, OPTIONS' : undefined);
   });
 
   it.each([
@@ -211,10 +230,12 @@ describe('requests that cannot be read', () => {
       '400',
     ],
     ['headers without end', `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`, '431'],
-  ])('%s', async (_name, bytes, status) => {
+  ])('%s', async (name, bytes, status) => {
     const answer = await rawBytes(gateway.port, bytes);
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    expect(errorOf(answer.slice(answer.indexOf('{'))).code).toBe('bad_http');
+    const { code, message } = errorOf(answer.slice(answer.indexOf('{')));
+    expect(code).toBe('bad_http');
+    expect(message.includes('header lines')).toBe(name === 'headers without end');
   });
 
   it.each([

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createHttps } from 'node:https';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import type { DrivenNumbers } from '../pipeline/forming/pipelineHost.ts';
 import type { ServedModels } from '../pipeline/serving/servedModel.ts';
 import type { HostLauncher } from '../stage/hostLauncher.ts';
@@ -64,6 +70,7 @@ export interface GatewayOptions {
 const DEFAULT_BODY_LIMIT = 8 * 1024 * 1024; // bytes; a million tokens of text
 const DEFAULT_KEEP_ALIVE_MS = 5_000;
 const FAILURE_GRACE_MS = 10;
+const METHODS = ['GET', 'POST', 'DELETE'] as const;
 /** What other machines may ask without a key. */
 const OPEN_PATHS = ['/health', '/ca.pem'];
 const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
@@ -135,7 +142,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     if (answer.status === 429) reply.header('retry-after', '1');
     return reply.status(answer.status).send(answer.body());
   });
-  app.setNotFoundHandler(unknownRoute);
+  app.setNotFoundHandler(unknownRoute(app));
   jsonBodies(app);
 
   app.options('/*', (_request, reply) => reply.status(204).send());
@@ -158,7 +165,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   app.register(
     async (api) => {
       api.addHook('onRequest', tokenGuard(options.localToken));
-      api.setNotFoundHandler(unknownRoute);
+      api.setNotFoundHandler(unknownRoute(app));
       rpcRoute(api, rpcMethods);
       options.apiRoutes?.(api);
     },
@@ -169,7 +176,16 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
 
 const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([['clusterPlan', clusterPlan]]);
 
-function unknownRoute(request: { method: string; url: string }): never {
-  const { method, url } = request;
-  throw new GatewayError(`There is no ${method} ${url.slice(0, 200)} here.`, { status: 404, code: 'unknown_url' });
+/** 405 with `Allow` where the address takes another method, else 404. */
+function unknownRoute(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => never {
+  return ({ method, url: whole }, reply) => {
+    const [url = ''] = whole.split('?');
+    const allowed = METHODS.filter((other) => app.hasRoute({ method: other, url }));
+    const asked = `${method} ${whole.slice(0, 200)}`;
+    if (allowed.length === 0)
+      throw new GatewayError(`There is no ${asked} here.`, { status: 404, code: 'unknown_url' });
+    reply.header('allow', [...allowed, 'OPTIONS'].join(', '));
+    const message = `There is no ${asked} here; this address takes ${allowed.join(', ')}.`;
+    throw new GatewayError(message, { status: 405, code: 'method_not_allowed' });
+  };
 }

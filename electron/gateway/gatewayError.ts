@@ -50,7 +50,7 @@ export function asGatewayError(error: unknown): GatewayError {
   if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number') {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
     if (error.statusCode >= 400 && error.statusCode < 500) {
-      const message = fastifyMessages[code] ?? `The request could not be read: ${error.message}`;
+      const message = fastifyMessages[code] ?? `The request could not be read: ${error.message.slice(0, 200)}`;
       return new GatewayError(message, { status: error.statusCode, code: fastifyCodes[code] ?? null, cause: error });
     }
   }
@@ -87,7 +87,6 @@ const fastifyCodes: Record<string, string> = {
 };
 
 function typeOf(status: number): string {
-  if (status === 401) return 'authentication_error';
   if (status === 403) return 'permission_error';
   if (status === 429) return 'rate_limit_error';
   return status >= 500 ? 'server_error' : 'invalid_request_error';

@@ -13,8 +13,11 @@ export function accessGuard(rules: AccessRules, { loopbackOnly }: { loopbackOnly
     if (loopbackOnly && !isLoopbackAddress(localAddress)) {
       throw forbidden('This gateway answers only on this machine itself; use 127.0.0.1.', 'loopback_only');
     }
+    if (request.raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length > 1)
+      throw new GatewayError('The request has two Host headers.', { status: 400, code: 'bad_http' });
     if (!hostIsAllowed(request.headers.host, rules)) {
-      throw forbidden('The Host header names another machine; use 127.0.0.1 or localhost.', 'host_not_allowed');
+      const use = loopbackOnly ? '127.0.0.1 or localhost' : 'the address that this machine is known by';
+      throw forbidden(`The Host header names another machine; use ${use}.`, 'host_not_allowed');
     }
     const { origin } = request.headers;
     if (origin === undefined) return;
@@ -44,7 +47,7 @@ export function carriesToken(request: FastifyRequest, token: string): boolean {
 function allowOrigin(origin: string, request: FastifyRequest, reply: FastifyReply): void {
   reply.header('access-control-allow-origin', origin);
   reply.header('vary', 'origin');
-  reply.header('access-control-expose-headers', 'x-request-id');
+  reply.header('access-control-expose-headers', 'x-request-id, retry-after');
   if (request.method !== 'OPTIONS') return;
   reply.header('access-control-allow-methods', 'GET, POST, DELETE, OPTIONS');
   const wanted = request.headers['access-control-request-headers'];

@@ -9,8 +9,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     return;
   }
   const status = statuses[error.code ?? ''] ?? 400;
-  const message =
-    status === 408 ? 'The request did not arrive in time.' : 'The request is not HTTP as this gateway understands it.';
+  const message = messages[status] ?? 'The request is not HTTP as this gateway understands it.';
   const body = JSON.stringify(new GatewayError(message, { status, code: 'bad_http' }).body());
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -20,6 +19,11 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
+
+const messages: Record<number, string> = {
+  408: 'The request did not arrive in time.',
+  431: 'The header lines of the request are too long.',
+};
 
 const statuses: Record<string, number> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,

@@ -157,11 +157,14 @@ function chatMessages(messages: readonly z.infer<typeof chatMessage>[]): ChatMes
 function common(body: z.infer<z.ZodObject<typeof commonFields>>): Omit<OllamaCall, 'said'> {
   const { num_ctx: context, num_predict: length, seed, stop, ...picking } = body.options ?? {};
   const { format } = body;
-  const sampling = readSampling({
-    ...picking,
-    ...(format === 'json' ? { response_format: { type: 'json_object' } } : {}),
-    ...(typeof format === 'object' && format !== null ? { json_schema: format } : {}),
-  });
+  const sampling = readSampling(
+    {
+      ...picking,
+      ...(format === 'json' ? { response_format: { type: 'json_object' } } : {}),
+      ...(typeof format === 'object' && format !== null ? { json_schema: format } : {}),
+    },
+    'format',
+  );
   const maxTokens = length == null || length < 1 ? null : length;
   // Where OpenAI's seeds are any number, this one asks for a draw.
   const drawn = seed === -1 ? null : seed;

@@ -99,6 +99,11 @@ describe('the ollama package', () => {
     await expect(client.chat({ ...asked, model: 'none' })).rejects.toThrow(/The model "none" does not exist/);
     await expect(client.chat({ ...asked, options: { mirostat: 1 } })).rejects.toThrow(/options\.mirostat/);
     await expect(client.chat({ ...asked, options: { num_ctx: 99_999 } })).rejects.toThrow(/options\.num_ctx.*2048/);
+    const format = { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } };
+    await expect(client.chat({ ...asked, format })).rejects.toThrow(/^format\.properties\.a\.pattern /);
+    await expect(client.embed({ model: DEMO_MODEL_ID, input: 'x' })).rejects.toThrow(/not here.*\/v1\/embeddings/);
+    await expect(client.delete({ model: DEMO_MODEL_ID })).rejects.toThrow(/not here.*roomful/);
+    await expect(client.pull({ model: 'x' })).rejects.toThrow(/not here.*roomful/);
     await expect(client.chat({ ...asked, think: true })).rejects.toThrow(/^think: /);
   });
 });

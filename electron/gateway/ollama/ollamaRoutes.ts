@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { admitRequest } from '../admitRequest.ts';
 import type { GatewayContext } from '../gatewayContext.ts';
-import { asGatewayError, invalidField } from '../gatewayError.ts';
+import { asGatewayError, GatewayError, invalidField } from '../gatewayError.ts';
 import { generateText } from '../generateText.ts';
 import { disconnectSignal } from '../http/disconnectSignal.ts';
 import { sendLines } from '../http/sendLines.ts';
@@ -28,6 +28,10 @@ export function ollamaRoutes(routes: FastifyInstance, context: GatewayContext): 
   routes.get('/version', () => ({ version: build }));
   routes.get('/tags', () => ({ models: models.list().map(modelTag) }));
   routes.get('/ps', () => ({ models: models.list().map(modelRunning) }));
+  for (const path of ['/embed', '/embeddings'])
+    routes.post(path, () => notHere('Embeddings are given by /v1/embeddings.'));
+  for (const path of ['/pull', '/push', '/create', '/copy']) routes.post(path, () => notHere(byRoomful));
+  routes.delete('/delete', () => notHere(byRoomful));
   routes.post('/show', (request) => modelShown(models, request.body));
   routes.post('/chat', (request, reply) =>
     answer({ request, reply }, context, readOllamaChat(request.body), ({ text, thinking, calls }) => ({
@@ -43,6 +47,12 @@ export function ollamaRoutes(routes: FastifyInstance, context: GatewayContext): 
       ...(thinking === '' ? {} : { thinking }),
     })),
   );
+}
+
+const byRoomful = 'Models come and go by the window or the commands of roomful.';
+
+function notHere(instead: string): never {
+  throw new GatewayError(`This route of Ollama is not here. ${instead}`, { status: 404, code: 'unknown_url' });
 }
 
 async function answer(

@@ -51,10 +51,14 @@ const samplingBody = z.object(samplingFields);
 
 /**
  * How the tokens of a request are picked. Left out, everything is as OpenAI has it: temperature and top_p 1, nothing else.
+ * `schemaField` is what the request calls its `json_schema`.
  *
  * @throws GatewayError 400 that names the field.
  */
-export function readSampling(body: z.infer<typeof samplingBody>): Omit<TokenSampling, 'seed' | 'choice'> {
+export function readSampling(
+  body: z.infer<typeof samplingBody>,
+  schemaField = 'json_schema',
+): Omit<TokenSampling, 'seed' | 'choice'> {
   const { repetition_penalty: repetitionPenalty, repeat_penalty: repeatPenalty, top_k: topK } = body;
   if (repetitionPenalty != null && repeatPenalty != null && repetitionPenalty !== repeatPenalty) {
     throw invalidField('repeat_penalty', 'repeat_penalty is another name of repetition_penalty; send one of them.');
@@ -74,7 +78,7 @@ export function readSampling(body: z.infer<typeof samplingBody>): Omit<TokenSamp
     frequencyPenalty: body.frequency_penalty ?? plainSampling.frequencyPenalty,
     presencePenalty: body.presence_penalty ?? plainSampling.presencePenalty,
     logitBias,
-    grammar: readGrammar(body),
+    grammar: readGrammar(body, schemaField),
     topLogprobs: body.logprobs === true ? (body.top_logprobs ?? 0) : null,
   };
 }
@@ -101,7 +105,7 @@ export function refuseBesideTools(
 }
 
 /** At most one field may say what the answer must look like. */
-function readGrammar(body: z.infer<typeof samplingBody>): string | null {
+function readGrammar(body: z.infer<typeof samplingBody>, schemaField: string): string | null {
   const { response_format: format, json_schema: schema, grammar } = body;
   const asked = [
     ...(format == null || format.type === 'text' ? [] : ['response_format']),
@@ -115,7 +119,7 @@ function readGrammar(body: z.infer<typeof samplingBody>): string | null {
     case 'grammar':
       return grammar ?? null;
     case 'json_schema':
-      return ofSchema(schema, 'json_schema');
+      return ofSchema(schema, schemaField);
     case 'response_format':
       if (format?.type === 'json_schema')
         return ofSchema(format.json_schema.schema, 'response_format.json_schema.schema');
