@@ -68,32 +68,22 @@ describe.skipIf(!hasChromium)('the window of a demo in a browser', () => {
 
   test('shows the placement of the model and the endpoint', async () => {
     const page = await openWindow({ storageState: signedIn });
-    const stages = page.getByRole('region', { name: /^Placement of/ }).getByRole('listitem');
-    await stages.first().waitFor();
+    const cards = page.getByRole('region', { name: /^Placement of/ }).locator('.live-card');
+    await cards.first().waitFor();
     const lines = demo.stdout().matchAll(/^(\w+) +(\d+) to (\d+) .* [KMG]B/gm);
     const printed = [...lines].map(([, member, first, last]) => `${member} layers ${first}–${last}`);
-    const shown = await stages.evaluateAll((items) =>
-      items.map(
-        (item) =>
-          `${item.querySelector('.stage-member')?.textContent} ${item.querySelector('.stage-holds')?.textContent}`,
+    const shown = await cards.evaluateAll((all) =>
+      all.map(
+        (card) =>
+          `${card.querySelector('strong')?.textContent} ${card.querySelector('.member-node-line')?.textContent}`,
       ),
     );
     expect(printed).toHaveLength(3);
     expect(shown.map((text) => text.replace(/ ·.*/, ''))).toEqual(printed);
+    expect(await page.locator('.hop-edge:not(.hop-edge-tokens)').count()).toBe(2);
     expect(await fact(page, 'Hops').textContent()).toBe('2');
     await page.getByRole('link', { name: 'Endpoint' }).click();
     await page.getByText(`${origin}/v1`, { exact: true }).waitFor();
-  });
-
-  test('bands are as wide as the bytes that they stand for', async () => {
-    const page = await openWindow({ storageState: signedIn });
-    const bands = page.locator('.band');
-    await bands.first().waitFor();
-    const widths = await bands.evaluateAll((all) => all.map((band) => band.getBoundingClientRect().width));
-    const bytes = await page.locator('.stage-holds').allInnerTexts();
-    const shares = bytes.map((text) => Number(/· ([\d.]+) MB/.exec(text)?.[1]));
-    const perByte = widths.map((width, index) => width / (shares[index] ?? Number.NaN));
-    expect(Math.max(...perByte) / Math.min(...perByte)).toBeLessThan(1.05);
   });
 
   test('streams answers, with the keyboard alone, and says how fast they came', async () => {

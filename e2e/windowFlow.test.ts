@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
     await shoot(page, 'plan');
     await page.getByRole('button', { name: 'Serve', exact: true }).click();
     const placement = page.getByRole('region', { name: /^Placement of/ });
-    await expect.poll(() => placement.getByRole('listitem').count(), { timeout: 60_000 }).toBe(2);
+    await expect.poll(() => placement.getByText(/^layers? \d/).count(), { timeout: 60_000 }).toBe(2);
     await page.getByText(/serves on/).waitFor({ timeout: 60_000 });
     await shoot(page, 'serving');
 

@@ -13,7 +13,7 @@ import { createGateway } from '../electron/gateway/createGateway.ts';
 import type { EndpointAccess, LibraryState, PoolState, ServingPipeline } from '../electron/gateway/memberApi.ts';
 import { serveWindow } from '../electron/gateway/memberSocket.ts';
 import { demoModel, keptLog, LOCAL_TOKEN } from '../electron/gateway/testing/demoGateway.ts';
-import { figures } from '../electron/gateway/testing/memberFixtures.ts';
+import { figures, servingStage } from '../electron/gateway/testing/memberFixtures.ts';
 import { servedModels, type WholeModel } from '../electron/gateway/testing/wholeModel.ts';
 import { localMemberApi, MemberStateStore, type TopicSource } from '../electron/gateway/window/memberState.ts';
 import { readRendererFiles } from '../electron/gateway/window/rendererFiles.ts';
@@ -80,9 +80,9 @@ describe.skipIf(!hasChromium)('the window', () => {
     state: 'serving' as const,
     fraction: 0,
     reason: null,
-    driver: { id: 'm', name: 'desk' },
+    driver: { id: 'desk', name: 'desk' },
     contextLength: 4096,
-    placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 5_700_000, kvBytes: 700_000 }],
+    placement: [servingStage('desk', 0, 12, 5_700_000, 700_000)],
     hops: 0,
     lastTokensPerSecond: null,
     figures: null,
@@ -165,10 +165,7 @@ describe.skipIf(!hasChromium)('the window', () => {
     const stage = { member: 'desk', predictedMs: 1.1, measuredMs: 1.32, queueMs: 0.4 };
     const split = {
       ...pipeline(),
-      placement: [
-        { member: 'desk', startLayer: 0, endLayer: 8, bytes: 3_800_000, kvBytes: 400_000 },
-        { member: 'lap', startLayer: 8, endLayer: 12, bytes: 1_900_000, kvBytes: 300_000 },
-      ],
+      placement: [servingStage('desk', 0, 8, 3_800_000, 400_000), servingStage('lap', 8, 12, 1_900_000, 300_000)],
       hops: 1,
       lastTokensPerSecond: 48.2,
     };
@@ -184,9 +181,14 @@ describe.skipIf(!hasChromium)('the window', () => {
       state.update((now) => ({ ...now, pipelines: [{ ...split, figures: measured(queue) }] }));
       await placement.locator('.facts div').filter({ hasText: 'Waiting' }).getByText(String(queue)).waitFor();
     }
-    await placement.getByText('1.3 ms (1.1 ms predicted) a token · 0.40 ms waiting for its turn').waitFor();
-    await placement.getByText('0.90 ms predicted a token').waitFor();
-    await placement.getByText('hop 1 · 0.42 ms (0.50 ms predicted) · 2.0 MB sent').waitFor();
+    await placement.getByText('1.3 ms (1.1 predicted)').waitFor();
+    await placement.getByText('0.90 ms predicted').first().waitFor();
+    const ways = placement.locator('.hop-edge');
+    await expect.poll(() => ways.allTextContents()).toEqual(['0.42 ms0.50 ms predicted', '0.40 ms0.50 ms predicted']);
+    await placement.getByText('Times of one token').click();
+    const row = (name: string) => placement.getByRole('row', { name }).getByRole('cell').allTextContents();
+    expect(await row('desk 1.3')).toEqual(['1.3 ms', '1.1 ms', '0.40 ms', '']);
+    expect(await row('desk → lap')).toEqual(['0.42 ms', '0.50 ms', '', '2.0 MB']);
     const facts = Object.fromEntries(
       await placement
         .locator('.facts div')
@@ -202,6 +204,16 @@ describe.skipIf(!hasChromium)('the window', () => {
       'Drafts accepted': '75 %',
     });
     await page.getByRole('img', { name: 'Queue lately, now 3' }).waitFor();
+    // Every layer has one width: weights alone are cut into layers, buffers and KV are beside them.
+    const widthOf = (part: string) =>
+      placement
+        .locator(part)
+        .first()
+        .evaluate((element) => element.clientWidth);
+    const [bar, weights] = [await widthOf('.memory-bar'), await widthOf('.memory-weights')];
+    const layer = await placement.locator('.memory-weights').first().getAttribute('style');
+    expect(weights / bar).toBeCloseTo(3_400_000 / 3_800_000, 1);
+    expect(Number(/background-size: ([\d.]+)px/.exec(layer ?? '')?.[1])).toBeCloseTo(weights / 8, 0);
     await page.screenshot({ path: `${SCREENSHOTS}/measured.png` });
   });
 

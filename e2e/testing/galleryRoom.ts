@@ -18,6 +18,7 @@ import {
   memberState,
   pipeline,
   poolState,
+  servingStage,
 } from '../../electron/gateway/testing/memberFixtures.ts';
 import type { MemberActions } from '../../electron/gateway/window/memberState.ts';
 
@@ -62,15 +63,9 @@ export const servingRoom: ServingPipeline = pipeline({
   id: 'big',
   modelId: model,
   placement: [
-    { member: 'desk', startLayer: 0, endLayer: 34, bytes: 19.4e9, kvBytes: 1.1e9 },
-    { member: 'macbook', startLayer: 34, endLayer: 68, bytes: 19.1e9, kvBytes: 1.1e9 },
-    {
-      member: 'a-workstation-with-a-long-name-in-the-attic',
-      startLayer: 68,
-      endLayer: 80,
-      bytes: 7.2e9,
-      kvBytes: 0.4e9,
-    },
+    servingStage('desk', 0, 34, 19.4e9, 1.1e9),
+    servingStage('macbook', 34, 68, 19.1e9, 1.1e9),
+    servingStage('a-workstation-with-a-long-name-in-the-attic', 68, 80, 7.2e9, 0.4e9),
   ],
   hops: 2,
   lastTokensPerSecond: 9.8,
@@ -100,7 +95,7 @@ export const comingUp = pipeline({
   modelId: 'qwen2.5-7b-instruct-q4_k_m',
   state: 'loading',
   fraction: 0.42,
-  placement: [{ member: 'desk', startLayer: 0, endLayer: 28, bytes: 5.2e9, kvBytes: 0.3e9 }],
+  placement: [servingStage('desk', 0, 28, 5.2e9, 0.3e9)],
   hops: 0,
 });
 
@@ -109,10 +104,7 @@ export const ended = pipeline({
   modelId: 'mistral-7b-instruct-q8_0',
   state: 'failed',
   reason: 'lab-pc was lost; its layers 16 to 31 are on no other member.',
-  placement: [
-    { member: 'desk', startLayer: 0, endLayer: 16, bytes: 3.9e9, kvBytes: 0.2e9 },
-    { member: 'lab-pc', startLayer: 16, endLayer: 32, bytes: 3.9e9, kvBytes: 0.2e9 },
-  ],
+  placement: [servingStage('desk', 0, 16, 3.9e9, 0.2e9), servingStage('lab-pc', 16, 32, 3.9e9, 0.2e9)],
 });
 
 export function fullState(): MemberState {

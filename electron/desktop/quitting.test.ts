@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { pipeline } from '../gateway/testing/memberFixtures.ts';
+import { pipeline, servingStage } from '../gateway/testing/memberFixtures.ts';
 import type { DesktopMember } from './desktopMember.ts';
 import { app, powerMonitor, standIn } from './testing/electronStandIn.ts';
 import { ended, settled, show, start, theQuestion, theTray, theWindow, world } from './testing/shellHarness.ts';
@@ -56,7 +56,7 @@ test('quit asks where layers on this machine serve somebody', async () => {
 
 test('what others serve without this machine is no reason to ask', async () => {
   await start();
-  const elsewhere = [{ member: 'attic', startLayer: 0, endLayer: 3, bytes: 3, kvBytes: 0 }];
+  const elsewhere = [servingStage('attic', 0, 3, 3)];
   show({ pool, pipelines: [pipeline({ driver: { id: 'attic', name: 'attic' }, placement: elsewhere })] });
   theTray().choose('Quit Roomful');
   await ended();

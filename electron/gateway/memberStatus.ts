@@ -14,6 +14,14 @@ export type PipelineState =
   | 'stopped'
   | 'failed';
 
+/** A stage as planned, and what its bytes are for. */
+export interface ServingStage extends PlacedStage {
+  /** Of the member. */
+  id: string;
+  /** Of `bytes`, for weights; what is left beside KV are buffers. */
+  weightBytes: number;
+}
+
 /** A pipeline anywhere in the pool, and where the layers of its model lie. */
 export interface ServingPipeline {
   id: string;
@@ -33,7 +41,7 @@ export interface ServingPipeline {
   /** Tokens of one request; 0 while it is being planned. */
   contextLength: number;
   /** In the order in which activations travel. */
-  placement: PlacedStage[];
+  placement: ServingStage[];
   /** Trips of activations between members per token: `placement.length - 1`. */
   hops: number;
   /** Tokens per second of the last answer, without its prompt; null before the first one. */

@@ -33,12 +33,14 @@ export function servingPipelines(models: Pick<ModelServing, 'pipelines' | 'find'
     reason: report.failure?.message ?? null,
     driver: { id: driver.id, name: driver.name },
     contextLength: report.contextLength,
-    placement: report.stages.map(({ name: member, startLayer, endLayer, bytes, kvBytes }) => ({
+    placement: report.stages.map(({ member: id, name: member, startLayer, endLayer, bytes, kvBytes, weightBytes }) => ({
+      id,
       member,
       startLayer,
       endLayer,
       bytes,
       kvBytes,
+      weightBytes,
     })),
     hops: Math.max(0, report.stages.length - 1),
     lastTokensPerSecond: report.tokensPerSecond,

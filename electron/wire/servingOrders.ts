@@ -42,6 +42,7 @@ const stageSchema = z
     endLayer: count,
     bytes: index,
     kvBytes: index,
+    weightBytes: index,
   })
   .refine(({ startLayer, endLayer }) => startLayer < endLayer, 'a stage needs at least one layer');
 

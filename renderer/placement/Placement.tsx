@@ -1,15 +1,17 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
-import type { ServingPipeline } from '../../electron/gateway/memberApi.ts';
+import type { PoolMemberDetail, ServingPipeline } from '../../electron/gateway/memberApi.ts';
 import { formatBytes } from '../../electron/planner/formatBytes.ts';
 import { useChat } from '../chat/chat.ts';
 import { formatRate } from '../controls/formatMs.ts';
 import { useMember } from '../member/memberStore.ts';
+import { ArrowHeads } from '../planner/graph/ArrowHeads.tsx';
 import { Life } from '../serving/Life.tsx';
 import { SmallPlot } from '../serving/SmallPlot.tsx';
+import { StopButton } from '../serving/StopButton.tsx';
 import { type Sample, useServing } from '../serving/servingStore.ts';
-import { bandsOf } from './bandsOf.ts';
-import { Hop } from './Hop.tsx';
-import { StageCard } from './StageCard.tsx';
+import { LiveGraph } from './LiveGraph.tsx';
+import { liveRoom } from './liveRoom.ts';
+import { StageFigures } from './StageFigures.tsx';
 import './Placement.css';
 import '../serving/Serving.css';
 
@@ -17,10 +19,18 @@ import '../serving/Serving.css';
 export function Placement() {
   const pipelines = useMember((store) => store.member?.pipelines ?? none);
   const shown = pipelines.filter(({ state }) => state !== 'stopped');
-  return shown.map((pipeline) => <PipelinePicture key={pipeline.id} pipeline={pipeline} />);
+  return (
+    <>
+      <ArrowHeads />
+      {shown.map((pipeline) => (
+        <PipelinePicture key={pipeline.id} pipeline={pipeline} />
+      ))}
+    </>
+  );
 }
 
 const none: ServingPipeline[] = [];
+const alone: PoolMemberDetail[] = [];
 const FLOWS_MS = 2_500;
 
 /** Whether tokens travel: this window waits for an answer, or one has just ended elsewhere. */
@@ -39,40 +49,43 @@ function useFlow({ modelId, state, lastTokensPerSecond }: ServingPipeline): bool
 }
 
 function PipelinePicture({ pipeline }: { pipeline: ServingPipeline }) {
-  const { modelId, placement, hops, lastTokensPerSecond, figures } = pipeline;
-  const bands = bandsOf(placement);
+  const { modelId, placement, hops, lastTokensPerSecond, figures, state } = pipeline;
+  const pool = useMember((store) => store.pool?.members ?? alone);
+  const pipelines = useMember((store) => store.member?.pipelines ?? none);
+  const room = useMemo(() => liveRoom(pipeline, pool, pipelines), [pipeline, pool, pipelines]);
   const bytes = placement.reduce((sum, stage) => sum + stage.bytes, 0);
   const samples = useServing((store) => store.samples[pipeline.id]);
   const flows = useFlow(pipeline);
   return (
     <section className="card placement" aria-label={`Placement of ${modelId}`}>
-      <h2>{modelId}</h2>
-      {pipeline.state !== 'serving' && <Life pipeline={pipeline} />}
-      <div className="placement-head">
-        <dl className="facts">
-          <Fact name="Members" value={String(placement.length)} />
-          <Fact name={hops === 1 ? 'Hop' : 'Hops'} value={String(hops)} />
-          <Fact name="Memory" value={formatBytes(bytes)} />
-          <Fact name="Tokens / s" value={lastTokensPerSecond === null ? '–' : formatRate(lastTokensPerSecond)} />
-          {figures !== null && (
-            <>
-              <Fact name="Predicted" value={formatRate(figures.predictedTokensPerSecond.one)} />
-              <Fact name="Running" value={String(figures.running)} />
-              <Fact name="Waiting" value={String(figures.queue)} />
-              {figures.acceptance !== null && <Fact name="Drafts accepted" value={percent(figures.acceptance)} />}
-            </>
-          )}
-        </dl>
-        {samples !== undefined && samples.length > 1 && <Plots samples={samples} />}
+      <div className="placement-title">
+        <h2>{modelId}</h2>
+        {state !== 'failed' && <StopButton pipeline={pipeline} />}
       </div>
-      <ol className="stages" data-flows={flows}>
-        {bands.map((band, index) => (
-          <li key={band.startLayer}>
-            {index > 0 && <Hop number={index} offset={band.offset} figures={figures?.hops[index - 1] ?? null} />}
-            <StageCard band={band} figures={figures?.stages[index] ?? null} />
-          </li>
-        ))}
-      </ol>
+      {state !== 'serving' && <Life pipeline={pipeline} />}
+      {placement.length > 0 && state !== 'failed' && (
+        <div className="placement-head">
+          <dl className="facts">
+            <Fact name="Members" value={String(placement.length)} />
+            <Fact name={hops === 1 ? 'Hop' : 'Hops'} value={String(hops)} />
+            <Fact name="Memory" value={formatBytes(bytes)} />
+            <Fact name="Tokens / s" value={lastTokensPerSecond === null ? '–' : formatRate(lastTokensPerSecond)} />
+            {figures !== null && (
+              <>
+                <Fact name="Predicted" value={formatRate(figures.predictedTokensPerSecond.one)} />
+                <Fact name="Running" value={String(figures.running)} />
+                <Fact name="Waiting" value={String(figures.queue)} />
+                {figures.acceptance !== null && <Fact name="Drafts accepted" value={percent(figures.acceptance)} />}
+              </>
+            )}
+          </dl>
+          {samples !== undefined && samples.length > 1 && <Plots samples={samples} />}
+        </div>
+      )}
+      {placement.length > 0 && (
+        <LiveGraph id={pipeline.id} room={room} flows={flows} label={`The room that serves ${modelId}`} />
+      )}
+      {figures !== null && state !== 'failed' && <StageFigures room={room} />}
     </section>
   );
 }

@@ -1,7 +1,7 @@
 import type { PoolMemberDetail, ServingPipeline } from '../../electron/gateway/memberApi.ts';
 import { formatBytes } from '../../electron/planner/formatBytes.ts';
 import { formatMs } from '../controls/formatMs.ts';
-import { deviceLine, servedBytes, stateOf } from './memberFacts.ts';
+import { deviceLine, type ServedBytes, servedBytes, stateOf } from './memberFacts.ts';
 import type { PoolDialog } from './PoolDialogs.tsx';
 
 interface MemberCardProps {
@@ -15,7 +15,8 @@ interface MemberCardProps {
 
 /** One machine of the pool: what it is, what it shares, how it is. */
 export function MemberCard({ member, pipelines, admin, onAsk, onPin }: MemberCardProps) {
-  const { name, self, leads, link, shareBytes } = member;
+  const { name, self, leads, shareBytes } = member;
+  const isThere = member.state === 'alive' || member.state === 'suspect';
   const { text, tone, reason } = stateOf(member);
   const device = deviceLine(member);
   return (
@@ -29,14 +30,12 @@ export function MemberCard({ member, pipelines, admin, onAsk, onPin }: MemberCar
       <p className="quiet small member-card-device" title={device}>
         {device === '' ? 'Its devices are not known yet' : device}
       </p>
-      <ShareBar total={shareBytes} used={servedBytes(name, pipelines)} />
-      <p className="quiet small number">
-        {link === null
-          ? self
-            ? 'No network in between'
-            : 'Its network is being measured'
-          : `${formatMs(link.rttMs)} away · ${formatBytes(link.bytesPerSecond)}/s`}
-      </p>
+      {isThere && (
+        <>
+          <ShareBar total={shareBytes} used={servedBytes(member.id, pipelines)} />
+          <p className="quiet small number">{wayLine(member)}</p>
+        </>
+      )}
       {(self || leads || member.admin || member.pinned) && (
         <p className="row member-card-badges">
           {self && <span className="badge">this machine</span>}
@@ -88,23 +87,31 @@ export function MemberCard({ member, pipelines, admin, onAsk, onPin }: MemberCar
   );
 }
 
-function ShareBar({ total, used: { weights, kv } }: { total: number; used: { weights: number; kv: number } }) {
-  const whole = Math.max(total, weights + kv, 1);
+function wayLine({ self, link }: PoolMemberDetail): string {
+  if (link !== null) return `${formatMs(link.rttMs)} away · ${formatBytes(link.bytesPerSecond)}/s`;
+  return self ? 'No network in between' : 'Its network is being measured';
+}
+
+function ShareBar({ total, used: { weights, kv, buffers } }: { total: number; used: ServedBytes }) {
+  const used = weights + kv + buffers;
+  const whole = Math.max(total, used, 1);
   const width = (bytes: number) => ({ width: `${((bytes / whole) * 100).toFixed(1)}%` });
   return (
     <div className="share">
       <div className="share-bar" aria-hidden="true">
         <span className="share-weights" style={width(weights)} />
         <span className="share-kv" style={width(kv)} />
+        <span className="share-buffers" style={width(buffers)} />
       </div>
       <p className="small number share-words">
-        {weights + kv > 0 && (
+        {used > 0 && (
           <>
-            <span className="share-key share-weights">{formatBytes(weights)} weights and buffers</span>
+            <span className="share-key share-weights">{formatBytes(weights)} weights</span>
             <span className="share-key share-kv">{formatBytes(kv)} KV</span>
+            <span className="share-key share-buffers">{formatBytes(buffers)} buffers</span>
           </>
         )}
-        <span className="share-key">{formatBytes(Math.max(0, total - weights - kv))} free</span>
+        <span className="share-key">{formatBytes(Math.max(0, total - used))} free</span>
       </p>
     </div>
   );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { member, pipeline } from '../../electron/gateway/testing/memberFixtures.ts';
+import { member, pipeline, servingStage } from '../../electron/gateway/testing/memberFixtures.ts';
 import { secondAdmin, servedBytes, stateOf } from './memberFacts.ts';
 
 const attic = member('attic');
@@ -21,13 +21,13 @@ test.each([
 });
 
 test('the bytes of all stages of a member are added up', () => {
-  const stage = (name: string, bytes: number) => ({ member: name, startLayer: 0, endLayer: 1, bytes, kvBytes: 1 });
+  const stage = (name: string, bytes: number) => servingStage(name, 0, 1, bytes, 1, bytes - 2);
   const pipelines = [
     pipeline({ placement: [stage('desk', 3), stage('lap', 5)] }),
     pipeline({ placement: [stage('desk', 4)] }),
     pipeline({ state: 'failed', placement: [stage('desk', 100)] }),
   ];
-  expect(servedBytes('desk', pipelines)).toEqual({ weights: 5, kv: 2 });
+  expect(servedBytes('desk', pipelines)).toEqual({ weights: 3, kv: 2, buffers: 2 });
 });
 
 test('the only admin of a pool is asked for a second one, of those that are there', () => {

@@ -1,4 +1,4 @@
-import type { PoolMemberDetail, ServingPipeline } from '../../electron/gateway/memberApi.ts';
+import type { PoolMemberDetail, ServingPipeline, ServingStage } from '../../electron/gateway/memberApi.ts';
 
 export interface MemberState {
   text: string;
@@ -43,14 +43,23 @@ export function secondAdmin(members: readonly PoolMemberDetail[]): PoolMemberDet
   return members.find(({ self, state }) => !self && state === 'alive') ?? null;
 }
 
-/** Bytes that models take on a member, of what is planned: weights with their buffers, and KV caches. */
-export function servedBytes(name: string, pipelines: readonly ServingPipeline[]): { weights: number; kv: number } {
+/** What models take of a member's memory, in bytes. */
+export interface ServedBytes {
+  weights: number;
+  kv: number;
+  /** What computing itself needs. */
+  buffers: number;
+}
+
+/** Bytes that models take on a member, of what is planned; those of the pipeline `but` are left out. */
+export function servedBytes(member: string, pipelines: readonly ServingPipeline[], but?: string): ServedBytes {
   const stages = pipelines
-    .filter(({ state }) => state !== 'stopped' && state !== 'failed')
+    .filter(({ id, state }) => state !== 'stopped' && state !== 'failed' && id !== but)
     .flatMap(({ placement }) => placement)
-    .filter((stage) => stage.member === name);
-  const kv = stages.reduce((sum, { kvBytes }) => sum + kvBytes, 0);
-  return { weights: stages.reduce((sum, { bytes }) => sum + bytes, 0) - kv, kv };
+    .filter(({ id }) => id === member);
+  const sum = (of: (stage: ServingStage) => number) => stages.reduce((total, stage) => total + of(stage), 0);
+  const [kv, weights] = [sum(({ kvBytes }) => kvBytes), sum(({ weightBytes }) => weightBytes)];
+  return { weights, kv, buffers: sum(({ bytes }) => bytes) - weights - kv };
 }
 
 /** The devices that share, for people: `RTX 4090 · CUDA`. */

@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest';
 import type { PoolMemberDetail, PoolState, ServingPipeline } from '../../electron/gateway/memberApi.ts';
-import { member, memberState, pipeline as onTwo, poolState } from '../../electron/gateway/testing/memberFixtures.ts';
+import {
+  member,
+  memberState,
+  pipeline as onTwo,
+  poolState,
+  servingStage,
+} from '../../electron/gateway/testing/memberFixtures.ts';
 import { pipelineNews, poolNews } from './news.ts';
 
 /** On one machine. */
 const pipeline = (changes: Partial<ServingPipeline> = {}) =>
-  onTwo({ placement: [{ member: 'desk', startLayer: 0, endLayer: 12, bytes: 1, kvBytes: 0 }], hops: 0, ...changes });
+  onTwo({ placement: [servingStage('desk', 0, 12, 1)], hops: 0, ...changes });
 const state = memberState;
 const pool = (...members: PoolMemberDetail[]): PoolState => poolState(members);
 const texts = (lines: readonly { text: string }[]) => lines.map(({ text }) => text);

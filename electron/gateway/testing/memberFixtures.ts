@@ -6,6 +6,7 @@ import type {
   PoolState,
   ServingFigures,
   ServingPipeline,
+  ServingStage,
 } from '../memberApi.ts';
 
 /** What windows are shown, in parts that tests change and put together. `desk` is this machine, `attic` the other one. */
@@ -31,6 +32,18 @@ export function member(name: string, changes: Partial<PoolMemberDetail> = {}): P
   };
 }
 
+/** Layers [startLayer, endLayer) of a member whose name is its id. */
+export function servingStage(
+  name: string,
+  startLayer: number,
+  endLayer: number,
+  bytes: number,
+  kvBytes = 0,
+  weightBytes = bytes - kvBytes,
+): ServingStage {
+  return { id: name, member: name, startLayer, endLayer, bytes, kvBytes, weightBytes };
+}
+
 /** `demo`, which serves on both. */
 export function pipeline(changes: Partial<ServingPipeline> = {}): ServingPipeline {
   return {
@@ -43,10 +56,7 @@ export function pipeline(changes: Partial<ServingPipeline> = {}): ServingPipelin
     reason: null,
     driver: { id: 'desk', name: 'desk' },
     contextLength: 4096,
-    placement: [
-      { member: 'desk', startLayer: 0, endLayer: 2, bytes: 2, kvBytes: 0 },
-      { member: 'attic', startLayer: 2, endLayer: 3, bytes: 1, kvBytes: 0 },
-    ],
+    placement: [servingStage('desk', 0, 2, 2), servingStage('attic', 2, 3, 1)],
     hops: 1,
     lastTokensPerSecond: null,
     figures: null,

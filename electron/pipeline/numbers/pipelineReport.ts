@@ -30,6 +30,8 @@ const stageSchema = z.object({
   bytes: z.number(),
   /** Of those, for the KV cache. */
   kvBytes: z.number(),
+  /** Of those, for weights; the rest are buffers. */
+  weightBytes: z.number(),
   /** What it took once it had loaded. */
   takenBytes: z.number().optional(),
 });

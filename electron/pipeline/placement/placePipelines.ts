@@ -104,7 +104,8 @@ export function placePipelines(
   const pipelines = decided.pipelines.map(({ stages, prediction }) => ({
     stages: stages.map(({ address, startLayer, endLayer, bytes }): PlannedPlace => {
       const { id: member = '', name = address } = byAddress.get(address) ?? {};
-      return { member, name, address, startLayer, endLayer, bytes: bytes.total, kvBytes: bytes.kv };
+      const weightBytes = bytes.weights + bytes.output + bytes.embedding;
+      return { member, name, address, startLayer, endLayer, bytes: bytes.total, kvBytes: bytes.kv, weightBytes };
     }),
     predicted: paceOf(prediction),
   }));

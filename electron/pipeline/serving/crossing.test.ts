@@ -25,6 +25,7 @@ const stage = fc.record({
   endLayer: count,
   bytes: fc.maxSafeNat(),
   kvBytes: fc.maxSafeNat(),
+  weightBytes: fc.maxSafeNat(),
 });
 const ms = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
 const predicted: fc.Arbitrary<PlannedPace> = fc.record({

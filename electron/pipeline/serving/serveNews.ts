@@ -85,6 +85,6 @@ export async function untilReady(
 
 const phases = ['fetching', 'cutting', 'loading', 'checking', 'loaded'] as const;
 
-function placeOf({ member, name, address, startLayer, endLayer, bytes, kvBytes }: PlannedStage): PlannedPlace {
-  return { member, name, address, startLayer, endLayer, bytes, kvBytes };
+function placeOf({ takenBytes: _, ...place }: PlannedStage): PlannedPlace {
+  return place;
 }

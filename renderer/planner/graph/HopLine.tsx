@@ -5,18 +5,71 @@ interface HopLineProps extends Pick<HopData, 'carries' | 'color'> {
   from: Box;
   to: Box;
   label: string;
+  /** A second, quieter label. */
+  beneath?: string;
+  /** How far a way of tokens stands out, px. */
+  bend?: number;
+  /** Whether something travels along it now. */
+  flows?: boolean;
 }
 
+const LINE_HEIGHT = 16; // px
+const BESIDE_CURVE = 12; // px
+
 /** What is drawn of a way between two cards: an arrow with a label. */
-export function HopLine({ from, to, carries, color, label }: HopLineProps) {
+export function HopLine({ from, to, carries, color, label, beneath, bend, flows = false }: HopLineProps) {
   const tokens = carries === 'tokens';
-  const { path, label: at } = edgePath(from, to, tokens);
+  const { path, label: at } = edgePath(from, to, tokens, bend);
   return (
     <g className={`hop-edge ${tokens ? 'hop-edge-tokens' : `band-${color}`}`}>
       <path d={path} markerEnd={`url(#hop-arrow-${tokens ? 'tokens' : color})`} />
-      <text x={at.x} y={at.y}>
-        {label}
-      </text>
+      {flows && <path className="hop-flow" d={path} />}
+      {beneath === undefined ? (
+        <text x={at.x} y={at.y}>
+          {label}
+        </text>
+      ) : (
+        <TwoLines {...{ from, to, tokens, at, label, beneath }} />
+      )}
     </g>
   );
+}
+
+interface TwoLinesProps extends Required<Pick<HopLineProps, 'from' | 'to' | 'label' | 'beneath'>> {
+  tokens: boolean;
+  at: { x: number; y: number };
+}
+
+/** Above and below a straight line, beside a steep one, and outside of a bent one. */
+function TwoLines({ from, to, tokens, at, label, beneath }: TwoLinesProps) {
+  const [dx, dy] = [centre(to).x - centre(from).x, centre(to).y - centre(from).y];
+  const steep = Math.abs(dy) > Math.abs(dx);
+  const middle = (centre(from).y + centre(to).y) / 2;
+  const isAbove = at.y < middle;
+  const first = !tokens
+    ? steep
+      ? at.y - LINE_HEIGHT / 2
+      : at.y
+    : isAbove
+      ? at.y - BESIDE_CURVE - LINE_HEIGHT
+      : at.y + BESIDE_CURVE;
+  const second = !tokens && !steep ? first + 2 * LINE_HEIGHT - 4 : first + LINE_HEIGHT;
+  // Beside a steep line a label must not lie on it, however long it is.
+  const leftOf = at.x < (centre(from).x + centre(to).x) / 2;
+  const anchor = steep && !tokens ? (leftOf ? 'end' : 'start') : 'middle';
+  const x = steep && !tokens ? (centre(from).x + centre(to).x) / 2 + (leftOf ? -12 : 12) : at.x;
+  return (
+    <>
+      <text x={x} y={first} style={{ textAnchor: anchor }}>
+        {label}
+      </text>
+      <text className="hop-beneath" x={x} y={second} style={{ textAnchor: anchor }}>
+        {beneath}
+      </text>
+    </>
+  );
+}
+
+function centre({ x, y, width, height }: Box): { x: number; y: number } {
+  return { x: x + width / 2, y: y + height / 2 };
 }
