@@ -41,6 +41,7 @@ const aloneInNoPool: TopicSource<PoolState> = {
   value: {
     status: { self: { id: 'm', name: 'desk' }, pool: null, coordinator: null, epoch: null, members: [], pipelines: [] },
     members: [],
+    removed: null,
     invites: [],
   },
   onChange: () => () => {},

@@ -11,6 +11,7 @@ const state: MemberState = { self: { id: 'm', name: 'desk' }, pipelines: [], end
 const pool: PoolState = {
   status: { self: state.self, pool: null, coordinator: null, epoch: null, members: [], pipelines: [] },
   members: [],
+  removed: null,
   invites: [],
 };
 

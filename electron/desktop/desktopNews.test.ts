@@ -42,3 +42,18 @@ test('a download that is done, and one that fails', () => {
   ]);
   expect(titles({}, { downloads: [download({ state: 'done' })] })).toEqual([]);
 });
+
+test('that this machine was removed, but not that it has left', () => {
+  const removed = { poolName: 'The room', atMs: 1 };
+  expect(titles({ pool }, { removed })).toEqual(['pool: This machine was removed from The room']);
+  expect(titles({ pool }, {})).toEqual([]);
+  expect(titles({ removed }, { removed })).toEqual([]);
+});
+
+test('that somebody may join by an invite, once', () => {
+  const open = { pool, invites: [{ id: 'i', expiresAtMs: 1 }] };
+  expect(titles({ pool }, open)).toEqual(['pool: A machine may join The room']);
+  expect(titles(open, open)).toEqual([]);
+  expect(titles(open, { pool })).toEqual([]);
+  expect(titles({}, open)).toEqual([]);
+});

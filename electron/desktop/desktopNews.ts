@@ -1,3 +1,4 @@
+import type { PoolState } from '../gateway/memberApi.ts';
 import type { MemberSnapshot } from './memberSnapshot.ts';
 import type { PageName } from './pageLink.ts';
 
@@ -11,7 +12,35 @@ export interface DesktopNews {
 
 /** What happened between two moments, in plain lines. What was so from the start is no news. */
 export function desktopNews(before: MemberSnapshot, after: MemberSnapshot): DesktopNews[] {
-  return [...memberNews(before, after), ...modelNews(before, after), ...downloadNews(before, after)];
+  return [
+    ...ownNews(before.pool, after.pool),
+    ...memberNews(before, after),
+    ...modelNews(before, after),
+    ...downloadNews(before, after),
+  ];
+}
+
+/** What concerns this machine itself: that it was removed, and who may come in by an invite of it. */
+function ownNews(before: PoolState, after: PoolState): DesktopNews[] {
+  const { removed } = after;
+  if (before.status.pool !== null && after.status.pool === null && removed !== null) {
+    const title = `This machine was removed from ${removed.poolName}`;
+    return [{ title, body: 'To come back it needs a new invite from one of its admins.', page: 'pool' }];
+  }
+  const place = after.status.pool;
+  if (place === null || before.status.pool?.id !== place.id) return [];
+  const known = new Set(before.invites.map(({ id }) => id));
+  return after.invites
+    .filter(({ id }) => !known.has(id))
+    .map(({ expiresAtMs }) => ({
+      title: `A machine may join ${place.name}`,
+      body: `An invite was made on this machine. It works until ${timeOf(expiresAtMs)}; the Pool page withdraws it.`,
+      page: 'pool',
+    }));
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toLocaleTimeString([], { timeStyle: 'short' });
 }
 
 function memberNews(before: MemberSnapshot, after: MemberSnapshot): DesktopNews[] {

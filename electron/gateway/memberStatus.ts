@@ -183,6 +183,8 @@ export interface SharingChange {
 export interface PoolState {
   status: PoolStatus;
   members: PoolMemberDetail[];
+  /** The pool that this machine was removed from last, and when; null where it is in one, or left by itself. */
+  removed: { poolName: string; atMs: number } | null;
   /** Invites of this machine that nobody has used yet. */
   invites: { id: string; expiresAtMs: number }[];
 }

@@ -79,6 +79,7 @@ export function poolState({ pool, pipelines }: Pick<PoolActionsOptions, 'pool' |
       pipelines: pipelines(),
     },
     members,
+    removed: trust.removal === null ? null : { poolName: trust.removal.poolName, atMs: trust.removal.atMs },
     invites: trust.openInvites,
   };
 }

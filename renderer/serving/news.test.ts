@@ -54,6 +54,14 @@ test('members come, get lost, return, pause and lead', () => {
   expect(texts(poolNews(pool(member('b', { state: 'left' })), pool(member('b'))))).toEqual(['b is back.']);
 });
 
+test('who was removed is told so, and who left is not', () => {
+  const before = poolState([member('a')]);
+  const after = poolState([member('a')], null);
+  expect(texts(poolNews(before, after))).toEqual(['This machine is in no pool.']);
+  const removed = { ...after, removed: { poolName: 'The room', atMs: 1 } };
+  expect(texts(poolNews(before, removed))).toEqual(['This machine was removed from The room.']);
+});
+
 test('who joins does not come back, and a silent moment is no absence', () => {
   const steps = [
     pool(member('a')),

@@ -57,6 +57,9 @@ function stateLine({ modelId: called, state, reason, placement }: ServingPipelin
 export function poolNews(before: PoolState, after: PoolState): Line[] {
   if (before.status.pool?.id !== after.status.pool?.id) {
     const place = after.status.pool;
+    if (place === null && after.removed !== null) {
+      return [{ text: `This machine was removed from ${after.removed.poolName}.`, tone: 'problem' }];
+    }
     return [
       { text: place === null ? 'This machine is in no pool.' : `This machine is in ${place.name}.`, tone: 'quiet' },
     ];
@@ -75,7 +78,7 @@ export function poolNews(before: PoolState, after: PoolState): Line[] {
   });
   const gone = before.members
     .filter(({ id }) => !now.has(id))
-    .map(({ name }): Line => ({ text: `${name} has left the pool.`, tone: 'quiet' }));
+    .map(({ name }): Line => ({ text: `${name} is in the pool no more.`, tone: 'quiet' }));
   const leader = after.members.find(({ leads }) => leads);
   const led = before.members.find(({ leads }) => leads);
   const election: Line[] =

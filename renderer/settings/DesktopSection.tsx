@@ -36,7 +36,10 @@ export function DesktopSection({ onProblem }: { onProblem: (line: string) => voi
       <Setting title="Start at login" about="It starts without a window; its icon in the tray opens one.">
         {toggle('Start at login', settings?.autostart ?? false, (autostart) => change({ autostart }))}
       </Setting>
-      <Setting title="Notifications" about="When a member is lost, a model is ready or a download is done.">
+      <Setting
+        title="Notifications"
+        about="When a member joins, may join or is lost, this machine is removed, a model is ready or a download is done."
+      >
         {toggle('Notifications', settings?.notifications ?? false, (notifications) => change({ notifications }))}
       </Setting>
       <Setting

@@ -1,4 +1,10 @@
-import type { LibraryDownload, LibraryState, PoolMemberDetail, ServingPipeline } from '../../gateway/memberApi.ts';
+import type {
+  LibraryDownload,
+  LibraryState,
+  PoolMemberDetail,
+  PoolState,
+  ServingPipeline,
+} from '../../gateway/memberApi.ts';
 import { member, memberState, poolState } from '../../gateway/testing/memberFixtures.ts';
 import type { MemberSnapshot } from '../memberSnapshot.ts';
 
@@ -10,14 +16,17 @@ export interface Parts {
   members?: PoolMemberDetail[];
   pipelines?: ServingPipeline[];
   downloads?: LibraryDownload[];
+  invites?: PoolState['invites'];
+  removed?: PoolState['removed'];
 }
 
 /** What the member `desk` shows; in no pool and serving nothing where nothing else is said. */
-export function snapshot({ pool: place = null, members, pipelines = [], downloads = [] }: Parts = {}): MemberSnapshot {
+export function snapshot({ pool: place = null, members, pipelines = [], ...parts }: Parts = {}): MemberSnapshot {
+  const { downloads = [], invites = [], removed = null } = parts;
   const library: LibraryState = { models: [], folders: [], skipped: [], hasDemoModel: false, downloads };
   return {
     state: memberState(...pipelines),
-    pool: poolState(members ?? [member('desk')], place, pipelines),
+    pool: { ...poolState(members ?? [member('desk')], place, pipelines), invites, removed },
     library,
   };
 }

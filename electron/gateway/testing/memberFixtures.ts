@@ -146,6 +146,7 @@ export function poolState(
   return {
     status: { self: { id: 'desk', name: 'desk' }, pool: place, coordinator: null, epoch: null, members, pipelines },
     members,
+    removed: null,
     invites: [],
   };
 }

@@ -14,6 +14,7 @@ const alone: PoolState = {
     pipelines: [],
   },
   members: [],
+  removed: null,
   invites: [],
 };
 
