@@ -1,36 +1,15 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ServingModel } from '../electron/pipeline/serving/modelServing.ts';
 import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
+import { hasPythonClient, python, pythonEnv } from './testing/pythonClient.ts';
 import { TestRoom } from './testing/testRoom.ts';
 
 const script = fileURLToPath(new URL('programs/openaiUser.py', import.meta.url));
-const packages = fileURLToPath(new URL('../.cache/python', import.meta.url));
-const env = { ...process.env, PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1' };
-const python = process.platform === 'win32' ? 'python' : 'python3';
 
-/** Whether Python is there with the openai package, which is installed below `.cache` where it can be. */
-function hasPackage(): boolean {
-  const runs = (...args: string[]): boolean => {
-    try {
-      execFileSync(python, args, { env, stdio: 'ignore', timeout: 120_000 });
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  if (runs('-c', 'import openai')) return true;
-  mkdirSync(packages, { recursive: true });
-  return (
-    runs('-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', packages, 'openai') &&
-    runs('-c', 'import openai')
-  );
-}
-
-const isThere = hasPackage();
+const isThere = hasPythonClient({ fetches: true });
 if (!isThere) {
   process.stderr.write(
     'SKIPPED: the Python client. It needs python3 with the package openai, or pip that can fetch it.\n',
@@ -51,7 +30,7 @@ describe.skipIf(!isThere)('the openai package of Python, against three members',
 
   it('chats, streams, calls a tool in two turns, is given log probabilities, JSON of a schema, responses and embeddings, and leaves', async () => {
     const args = [script, `${room.lead.gateway}/v1`, model.id, known?.questions[0] ?? ''];
-    const { stdout } = await promisify(execFile)(python, args, { env });
+    const { stdout } = await promisify(execFile)(python, args, { env: pythonEnv });
     const seen = JSON.parse(stdout);
     expect(seen).toMatchObject({
       models: [model.id],

@@ -24,8 +24,12 @@ export interface WindowMember {
 export class WindowMembers {
   readonly #running: Pick<WindowMember, 'home' | 'child' | 'exit'>[] = [];
 
-  async start(browser: Browser, name: string): Promise<WindowMember> {
-    const home = mkdtempSync(join(tmpdir(), `roomful-window-${name}-`));
+  /** In a new data folder, unless `home` is one of an earlier run. */
+  async start(
+    browser: Browser,
+    name: string,
+    home = mkdtempSync(join(tmpdir(), `roomful-window-${name}-`)),
+  ): Promise<WindowMember> {
     const args = [roomful, 'up', '--name', name, '--no-mdns', '--memory', '1GB', '--home', home];
     const child = spawn(process.execPath, args);
     const output = watchOutput(child, name);
@@ -37,6 +41,17 @@ export class WindowMembers {
     await page.goto((await callMember(home, 'windowLink', {})).link);
     await page.getByText('Connected', { exact: true }).waitFor();
     return { ...running, page, complaints };
+  }
+
+  /** Ends a member, and starts it on what it has kept. */
+  async restart(browser: Browser, name: string, { home, child, exit }: WindowMember): Promise<WindowMember> {
+    child.kill('SIGTERM');
+    await exit;
+    this.#running.splice(
+      this.#running.findIndex((one) => one.child === child),
+      1,
+    );
+    return this.start(browser, name, home);
   }
 
   /** Ends all of them and removes their data folders. */
