@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { formatBytes } from '../../planner/formatBytes.ts';
 import { readPrivateFile, writePrivateFile } from '../../pool/privateFile.ts';
 import { LibraryError } from '../libraryError.ts';
+import { doubtParts } from './doubtParts.ts';
 import type { RemoteFile } from './hubClient.ts';
 import { seedParts } from './seedParts.ts';
 
@@ -78,10 +79,16 @@ export class IncomingFolder {
     }
   }
 
-  /** Makes the downloader work in small parts, see `seedParts`. */
+  /**
+   * Makes the downloader work in small parts, see `seedParts`, and go on only from what was really written where no published
+   * hash tells in the end, see `doubtParts`.
+   */
   async seed(files: readonly RemoteFile[]): Promise<void> {
-    for (const { name, bytes } of files) {
-      if (bytes !== null && !(await exists(join(this.path, name)))) await seedParts(join(this.path, name), bytes);
+    for (const { name, bytes, sha256 } of files) {
+      const path = join(this.path, name);
+      if (bytes === null || (await exists(path))) continue;
+      if (sha256 === null) await doubtParts(path, bytes);
+      await seedParts(path, bytes);
     }
   }
 
