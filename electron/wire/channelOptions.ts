@@ -7,13 +7,13 @@ export const MAX_MESSAGE_BYTES = 72 * 1024 * 1024;
 const FLOW_CONTROL_WINDOW_BYTES = 8 * 1024 * 1024;
 
 /**
- * For both ends: a peer that hangs without closing its connection is found out within six seconds. Not sooner, because a
- * machine whose cores are all busy may keep a healthy process from answering for a second or two, and a lost link ends a
- * pipeline; who is alive is the heartbeat's to say.
+ * For both ends: they ping every other second, and `endWhenSilent` draws the conclusion. grpc-js must draw none: its timer
+ * ends a connection whose answer has come and only waits to be read because this process was busy, and a lost link ends a
+ * pipeline. Who is alive is the heartbeat's to say.
  */
 export const commonOptions = {
   'grpc.keepalive_time_ms': 2000,
-  'grpc.keepalive_timeout_ms': 4000,
+  'grpc.keepalive_timeout_ms': 24 * 60 * 60 * 1000,
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
   'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,

@@ -1,5 +1,6 @@
 import { createSecureContext, type PeerCertificate } from 'node:tls';
 import { type ChannelCredentials, credentials } from '@grpc/grpc-js';
+import { endWhenSilent } from './endWhenSilent.ts';
 import { memberIdOfCertificate } from './memberId.ts';
 import type { TlsMaterial } from './tlsMaterial.ts';
 
@@ -13,7 +14,7 @@ export function channelCredentials(
   onWrongPeer: (found: string) => void,
 ): ChannelCredentials {
   const context = createSecureContext({ ca: tls.ca, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.3' });
-  return credentials.createFromSecureContext(context, {
+  const secure = credentials.createFromSecureContext(context, {
     checkServerIdentity: (_host: string, certificate: PeerCertificate): Error | undefined => {
       const found = memberIdOfCertificate(certificate.raw);
       if (found === expectedMember) return undefined;
@@ -21,4 +22,17 @@ export function channelCredentials(
       return new Error(`member ${expectedMember} was expected but ${found} answered`);
     },
   });
+  // grpc-js keeps its sockets to itself; this is where they are made.
+  const connectorOf = secure._createSecureConnector.bind(secure);
+  secure._createSecureConnector = (...target) => {
+    const connector = connectorOf(...target);
+    const connect = connector.connect.bind(connector);
+    connector.connect = async (socket) => {
+      const connected = await connect(socket);
+      endWhenSilent(connected.socket);
+      return connected;
+    };
+    return connector;
+  };
+  return secure;
 }

@@ -44,7 +44,7 @@ export class MemberClient {
   /**
    * Runs a stage on the member for as long as the iteration goes on: leaving it, or `signal`, unloads the stage. Ends when
    * the member has ended the stage, throws when it refused or was lost. Until the stage is loaded each event must come
-   * within `silenceMs`; after that a hung member is found out by keepalive.
+   * within `silenceMs`; after that a hung member is found out by `endWhenSilent`.
    */
   async *runStage(
     request: RunStageRequest,

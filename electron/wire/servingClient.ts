@@ -112,7 +112,7 @@ export class ServingClient {
     this.#client.close();
   }
 
-  /** A member that hangs is found out by keepalive. */
+  /** A member that hangs is found out by `endWhenSilent`. */
   async *#stream<Reply>(
     what: string,
     start: () => ClientReadableStream<Reply>,

@@ -8,6 +8,7 @@ import {
 } from '@grpc/grpc-js';
 import { CallRegistry } from './callRegistry.ts';
 import { commonOptions } from './channelOptions.ts';
+import { endWhenSilent } from './endWhenSilent.ts';
 import { memberIdOfCertificate } from './memberId.ts';
 import { PeerSockets } from './peerSockets.ts';
 import { SecureListener } from './secureListener.ts';
@@ -92,7 +93,10 @@ export class WireServer {
         const member = memberIdOfCertificate(socket.getPeerCertificate().raw);
         sockets.add(member, socket);
         if (protocol === SLICES_PROTOCOL) sliceStreams?.accept(member, socket);
-        else injector.injectConnection(socket);
+        else {
+          endWhenSilent(socket);
+          injector.injectConnection(socket);
+        }
       },
     });
     return new WireServer(server, listener, calls, sockets, () => sliceStreams?.close());
