@@ -170,6 +170,9 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
     await page.getByRole('alert').filter({ hasText: 'lap' }).waitFor();
     await page.getByRole('button', { name: 'Serve it again' }).waitFor();
     await shoot(page, 'lost');
+    await placement.getByText('lap was lost: the connection to it broke.').waitFor();
+    await page.getByRole('button', { name: 'Put it away' }).click();
+    await placement.waitFor({ state: 'detached' });
     expect(desk.complaints).toEqual([]);
   });
 

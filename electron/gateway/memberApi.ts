@@ -109,6 +109,10 @@ export interface MemberMethods {
   windowLink: { params: NoParams; result: { link: string } };
   /** Answers when the model serves and can be asked here; the topic `state` shows how it comes up. */
   serve: { params: ServeParams; result: { model: string; contextLength: number } };
+  /** Serves the model of a pipeline that has ended as it was asked for, on those members of it that are there. See `serve`. */
+  serveAgain: { params: { pipeline: string }; result: { model: string; contextLength: number } };
+  /** Shows a pipeline that has failed no more. */
+  putAway: { params: { pipeline: string }; result: NoParams };
   /**
    * Ends a model everywhere, one that comes up included: requests that run may end within `drainMs`, 30 seconds where it is
    * left out. Answers when it has ended.

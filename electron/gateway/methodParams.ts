@@ -100,6 +100,8 @@ export const methodParamSchemas = {
   poolCertificate: z.strictObject({}),
   windowLink: z.strictObject({}),
   serve: serveParamsSchema,
+  serveAgain: z.strictObject({ pipeline: text }),
+  putAway: z.strictObject({ pipeline: text }),
   stop: z.strictObject({ model: text, drainMs: z.int().min(0).max(3_600_000).optional() }),
   conversations: z.strictObject({}),
   conversation: z.strictObject({ id: conversationIdSchema }),

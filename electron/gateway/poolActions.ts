@@ -5,6 +5,7 @@ import type { ConversationMethod } from './conversations/conversationActions.ts'
 import { type DoctorSources, doctorReport } from './doctorReport.ts';
 import type { LibraryMethod } from './libraryActions.ts';
 import type { DesktopMethod, PoolState, PoolStatus, ServingPipeline } from './memberApi.ts';
+import type { ServingMethod } from './servingActions.ts';
 import type { MemberActions } from './window/memberState.ts';
 
 export interface PoolActionsOptions extends Omit<DoctorSources, 'pool' | 'status'> {
@@ -17,7 +18,7 @@ export function poolActions(
   options: PoolActionsOptions,
 ): Omit<
   MemberActions,
-  'state' | 'serve' | 'stop' | 'windowLink' | ConversationMethod | LibraryMethod | EndpointMethod | DesktopMethod
+  'state' | ServingMethod | 'windowLink' | ConversationMethod | LibraryMethod | EndpointMethod | DesktopMethod
 > {
   const { pool } = options;
   const status = async (): Promise<PoolStatus> => poolState(options).status;

@@ -6,13 +6,23 @@ import type { ServingPipeline } from './memberApi.ts';
 import { servingFigures } from './servingFigures.ts';
 import type { MemberActions } from './window/memberState.ts';
 
+export type ServingMethod = 'serve' | 'serveAgain' | 'putAway' | 'stop';
+
 /** What the contract's methods about serving do. */
-export function servingActions(models: ModelServing): Pick<MemberActions, 'serve' | 'stop'> {
+export function servingActions(models: ModelServing): Pick<MemberActions, ServingMethod> {
   return {
     serve: async (params) => {
       // Whoever asked may leave; `stop` takes it back.
       const { id, contextLength } = await models.serve(params, () => {}, new AbortController().signal);
       return { model: id, contextLength };
+    },
+    serveAgain: async ({ pipeline }) => {
+      const { id, contextLength } = await models.serveAgain(pipeline, new AbortController().signal);
+      return { model: id, contextLength };
+    },
+    putAway: async ({ pipeline }) => {
+      if (await models.putAway(pipeline)) return {};
+      throw new GatewayError('That has gone already.', { status: 404, code: 'pipeline_not_found' });
     },
     stop: async ({ model, drainMs }) => {
       if (await models.stop(model, drainMs)) return { stopped: model };

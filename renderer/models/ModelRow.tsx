@@ -1,5 +1,8 @@
+import { useState } from 'react';
 import type { LibraryModel, ServingPipeline } from '../../electron/gateway/memberApi.ts';
 import { formatBytes } from '../../electron/planner/formatBytes.ts';
+import { lineOf } from '../controls/lineOf.ts';
+import { callMember } from '../member/memberStore.ts';
 import { Life } from '../serving/Life.tsx';
 import type { FitView } from './fitOfModel.ts';
 
@@ -47,6 +50,7 @@ export function ModelRow({ model, hasNamesake, fit, pipelines, onServe, onPlan, 
             </span>
           )}
         </p>
+        <Reading model={model} />
         {problem !== null && (
           <p className="notice small" data-tone="problem">
             {problem}
@@ -76,6 +80,28 @@ export function ModelRow({ model, hasNamesake, fit, pipelines, onServe, onPlan, 
         <Life key={pipeline.id} pipeline={pipeline} />
       ))}
     </li>
+  );
+}
+
+/** How far a model has been read, for its checksum or to verify it. */
+function Reading({ model: { id, name, hashing, verifying } }: { model: LibraryModel }) {
+  const [problem, setProblem] = useState<string | null>(null);
+  const fraction = verifying ?? hashing;
+  if (fraction === null) return null;
+  const what = verifying === null ? 'Read once for its checksum' : 'Verified from end to end';
+  const stop = () => {
+    callMember('stopVerifying', { model: id }).catch((cause: unknown) => setProblem(lineOf(cause)));
+  };
+  return (
+    <div className="row model-reading">
+      <span className="quiet small number">{problem ?? `${what}: ${Math.floor(fraction * 100)} %`}</span>
+      <progress className="progress" max={1} value={fraction} aria-label={`${what}: ${name}`} />
+      {verifying !== null && (
+        <button type="button" className="quiet-button" onClick={stop}>
+          Stop verifying
+        </button>
+      )}
+    </div>
   );
 }
 

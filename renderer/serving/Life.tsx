@@ -15,7 +15,7 @@ const steps: readonly { state: PipelineState; name: string }[] = [
 /** How far a pipeline is in its life, and why it ended where it did. */
 export function Life({ pipeline }: { pipeline: ServingPipeline }) {
   const { state, fraction, reason } = pipeline;
-  if (state === 'failed') return <Failed model={pipeline.modelId} reason={reason ?? 'It has failed.'} />;
+  if (state === 'failed') return <Failed pipeline={pipeline} reason={reason ?? 'It has failed.'} />;
   if (state === 'stopped') return null;
   const at = steps.findIndex((step) => step.state === state);
   const draining = state === 'draining';
@@ -34,16 +34,14 @@ export function Life({ pipeline }: { pipeline: ServingPipeline }) {
   );
 }
 
-/** Why a pipeline ended, and what can be done: it does not come back by itself. */
-function Failed({ model, reason }: { model: string; reason: string }) {
+/** Why a pipeline ended, and what can be done. */
+function Failed({ pipeline: { id, figures }, reason }: { pipeline: ServingPipeline; reason: string }) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
-  const serveAgain = () => {
+  const perform = (work: Promise<unknown>) => {
     setBusy(true);
     setProblem(null);
-    callMember('serve', { model })
-      .catch((cause: unknown) => setProblem(lineOf(cause)))
-      .finally(() => setBusy(false));
+    work.catch((cause: unknown) => setProblem(lineOf(cause))).finally(() => setBusy(false));
   };
   return (
     <div className="life">
@@ -51,10 +49,28 @@ function Failed({ model, reason }: { model: string; reason: string }) {
         {problem ?? reason}
       </p>
       <div className="row life-next">
-        <p className="quiet small">The members that are there can serve it again, where it fits them.</p>
-        <button type="button" className="quiet-button" disabled={busy} onClick={serveAgain}>
-          {busy ? 'A moment …' : 'Serve it again'}
-        </button>
+        <p className="quiet small">
+          The members that are there can serve it again as before, where it fits them.
+          {figures !== null && ' It also comes back by itself when a member that held it starts again.'}
+        </p>
+        <div className="row life-buttons">
+          <button
+            type="button"
+            className="quiet-button"
+            disabled={busy}
+            onClick={() => perform(callMember('putAway', { pipeline: id }))}
+          >
+            Put it away
+          </button>
+          <button
+            type="button"
+            className="quiet-button"
+            disabled={busy}
+            onClick={() => perform(callMember('serveAgain', { pipeline: id }))}
+          >
+            {busy ? 'A moment …' : 'Serve it again'}
+          </button>
+        </div>
       </div>
     </div>
   );

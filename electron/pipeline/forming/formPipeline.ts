@@ -5,6 +5,7 @@ import type { Epoch, StepFrame } from '../../wire/generated/roomful/v1/ring.ts';
 import type { MemberClient } from '../../wire/memberClient.ts';
 import type { RingServer } from '../../wire/ringServer.ts';
 import type { TlsMaterial } from '../../wire/tlsMaterial.ts';
+import { LinkLost, PeerUnreachable } from '../../wire/wireError.ts';
 import { PipelineError } from '../pipelineError.ts';
 import { greedySampling } from '../sampling/plainSampling.ts';
 import { Pipeline, type PipelineConfig } from '../scheduler/pipeline.ts';
@@ -126,11 +127,14 @@ export async function formPipeline(
     stepDeadlineMs: STEP_DEADLINE_MS,
   };
   const callings = stages.flatMap(({ member, name }) => callingsOf(name, member.address, `member ${member.member}`));
-  const lose = (what: string, cause: unknown): void => {
-    pipeline.fail(new PipelineError('StageLost', `${what}: ${byName(messageOf(cause), callings)}`, { cause }));
+  const lose = (what: string, name: string, cause: unknown): void => {
+    const message = isBroken(cause)
+      ? `${name} was lost: the connection to it broke.`
+      : `${what}: ${byName(messageOf(cause), callings)}`;
+    pipeline.fail(new PipelineError('StageLost', message, { cause }));
   };
   const outlet = coordinator.ring.open({ pipeline: id, epoch, position: 0, follower: first.member.member }, (cause) =>
-    lose(`The first stage, on ${first.name}, was lost`, cause),
+    lose(`The first stage, on ${first.name}, was lost`, first.name, cause),
   );
   const life = new RingLife(
     stages.map(({ member }) => member.member),
@@ -138,7 +142,7 @@ export async function formPipeline(
   );
   const send = (frame: StepFrame): void => {
     life.sent(frame.step);
-    outlet.send(frame).catch((cause: unknown) => lose('The ring broke', cause));
+    outlet.send(frame).catch((cause: unknown) => lose('The ring broke', first.name, cause));
   };
   const pipeline = new Pipeline(pipelineConfig, send, { speculation: request.speculation });
   const ended = new Promise<void>((resolve) => {
@@ -175,7 +179,7 @@ export async function formPipeline(
       const progress = (loading: Omit<StageLoading, 'stage' | 'member'>): void =>
         onProgress({ stage: position, member: name, ...loading });
       return runStage({ member: member.member, name }, events, progress, (cause) =>
-        lose(`The stage on ${name} was lost`, cause),
+        lose(`The stage on ${name} was lost`, name, cause),
       );
     });
     const loaded = await Promise.all(running.map((stage) => stage.loaded));
@@ -204,7 +208,8 @@ export async function formPipeline(
         pipeline.receive(frame, link.way.ms);
       }
     })();
-    receiving.catch((cause: unknown) => lose(`The last stage, on ${stages.at(-1)?.name}, was lost`, cause));
+    const last = stages.at(-1)?.name ?? first.name;
+    receiving.catch((cause: unknown) => lose(`The last stage, on ${last}, was lost`, last, cause));
     onPhase('warming');
     await warm(pipeline, request, stop.signal);
     signal?.removeEventListener('abort', abort);
@@ -237,7 +242,8 @@ function runStage(
     rejectLoaded = reject;
   });
   const fail = (cause: unknown): void => {
-    rejectLoaded(new PipelineError('FormFailed', `${place.name}: ${messageOf(cause)}`, { cause }));
+    const why = isBroken(cause) ? ' was lost while it loaded its layers.' : `: ${messageOf(cause)}`;
+    rejectLoaded(new PipelineError('FormFailed', `${place.name}${why}`, { cause }));
     onLost(cause);
   };
   loaded.catch(() => {});
@@ -258,6 +264,11 @@ function runStage(
 function loadingOf({ phase, fraction, doneBytes, totalBytes }: StageProgress): Omit<StageLoading, 'stage' | 'member'> {
   if (phase !== 'cutting' && phase !== 'fetching' && phase !== 'checking') return { phase: 'loading', fraction };
   return { phase, fraction, bytes: { done: doneBytes, total: totalBytes } };
+}
+
+/** Whether it is of no use to people how: the member at the other end does not answer any more. */
+function isBroken(cause: unknown): boolean {
+  return cause instanceof LinkLost || cause instanceof PeerUnreachable;
 }
 
 /** What the wire calls a member, and its name. */

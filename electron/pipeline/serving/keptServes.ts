@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { forces, kvTypes } from '../../planner/planOptions.ts';
+import { forces, kvTypes, plainRamChoices, policies } from '../../planner/planOptions.ts';
 import { readPrivateFile, writePrivateFile } from '../../pool/privateFile.ts';
 import type { KeptServes as KeptNews } from '../../wire/generated/roomful/v1/serving.ts';
 import type { ServeRequest } from './serveEvents.ts';
@@ -20,6 +20,8 @@ const requestSchema: z.ZodType<ServeRequest> = z.strictObject({
   model: z.string(),
   members: z.array(z.union([z.string(), z.strictObject({ address: z.string(), id: z.string() })])).optional(),
   force: z.enum(forces).optional(),
+  policy: z.enum(policies).optional(),
+  plainRam: z.enum(plainRamChoices).optional(),
   contextLength: z.int().optional(),
   slots: z.int().optional(),
   replicas: z.int().optional(),

@@ -19,6 +19,7 @@ import type { MemoryTruthFile } from '../placement/memoryTruthFile.ts';
 import type { ServingRoom } from '../placement/servingRoom.ts';
 import { MOST_AHEAD, MOST_DRAFTS } from '../speculation/mostDrafts.ts';
 import type { DraftHost } from '../speculation/openDrafter.ts';
+import { againRequest } from './againRequest.ts';
 import type { KeptServes } from './keptServes.ts';
 import { type LeadOrder, ModelLead, type Ready } from './modelLead.ts';
 import { ModelRouter, type PoolPipeline } from './modelRouter.ts';
@@ -51,7 +52,7 @@ export interface ModelServingOptions {
   memory: Pick<MemoryTruthFile, 'extraBytes' | 'learn'>;
   draftHost: DraftHost;
   /** What this member is to serve again after a restart. */
-  kept: Pick<KeptServes, 'keep' | 'forget' | 'news' | 'learn'>;
+  kept: Pick<KeptServes, 'keep' | 'forget' | 'news' | 'learn' | 'list'>;
   room: ServingRoom;
   /** Called after every change of what serves anywhere in the pool. */
   onChange?: () => void;
@@ -78,6 +79,10 @@ export class ModelServing implements ServedModels {
   readonly #others: PoolPipelines;
   readonly #router: ModelRouter;
   readonly #listeners = new Set<() => void>();
+  /** What pipelines were asked for with, by their ids. */
+  readonly #asked = new Map<string, ServeRequest>();
+  /** Ids of those that have failed and are not to be shown any more. */
+  readonly #putAway = new Set<string>();
 
   constructor(options: ModelServingOptions) {
     this.#options = options;
@@ -117,7 +122,7 @@ export class ModelServing implements ServedModels {
   /** Every pipeline of the pool, those that come up and those that have failed included. */
   pipelines(): PoolPipeline[] {
     const all = this.#known();
-    return all.filter((each) => !isOutlived(each, all));
+    return all.filter((each) => !isOutlived(each, all) && !this.#putAway.has(each.report.id));
   }
 
   #known(): PoolPipeline[] {
@@ -140,6 +145,7 @@ export class ModelServing implements ServedModels {
     const { room, coordinator } = this.#options;
     const placements: PlacedStage[][] = [];
     const onTold = (told: Told): void => {
+      if (told.type === 'state') this.#asked.set(told.pipeline, request);
       const event = eventOf(told);
       if (event.type === 'planned') placements.push(event.placement);
       onEvent(event);
@@ -184,6 +190,27 @@ export class ModelServing implements ServedModels {
       }),
     );
     return ended.some((count) => count > 0);
+  }
+
+  /** Serves the model of a pipeline that has ended as it was asked for, on those members of it that are there. See `serve`. */
+  async serveAgain(id: string, signal: AbortSignal): Promise<ServingModel> {
+    const { room, kept } = this.#options;
+    const ended = this.#known().find(({ report }) => report.id === id)?.report;
+    if (ended === undefined) throw new PipelineError('FormFailed', 'That has been put away; serve the model anew.');
+    const request = this.#asked.get(id) ??
+      kept.list().find(({ modelId }) => modelId === ended.modelId)?.request ?? { model: ended.model || ended.modelId };
+    return this.serve(againRequest(request, room.members()), () => {}, signal);
+  }
+
+  /** Shows a pipeline that has failed no more, nowhere where this member drives it. Answers whether there was one. */
+  async putAway(id: string): Promise<boolean> {
+    const ended = this.#known().some(({ report }) => report.id === id && report.state === 'failed');
+    if (!ended) return false;
+    this.#putAway.add(id);
+    this.#others.forgetPipeline(id);
+    await this.#host.forgetPipeline(id);
+    this.#changed();
+    return true;
   }
 
   /** The other members that have the file of a model, by its content id, as far as they answer. */
@@ -286,6 +313,7 @@ export class ModelServing implements ServedModels {
 
   #changed(): void {
     this.#forgetOutlived();
+    this.#forgetGone();
     this.#router.follow();
     for (const listener of [...this.#listeners]) listener();
     this.#options.onChange?.();
@@ -299,6 +327,15 @@ export class ModelServing implements ServedModels {
       const { id } = each.report;
       this.#others.forgetPipeline(id);
       this.#host.forgetPipeline(id).catch((cause: unknown) => this.#options.onProblem?.(cause));
+    }
+  }
+
+  #forgetGone(): void {
+    const known = new Set(this.#known().map(({ report }) => report.id));
+    for (const id of [...this.#asked.keys(), ...this.#putAway]) {
+      if (known.has(id)) continue;
+      this.#asked.delete(id);
+      this.#putAway.delete(id);
     }
   }
 
@@ -319,13 +356,27 @@ export class ModelServing implements ServedModels {
   async #keep(request: ServeRequest, order: LeadOrder, ready: Ready): Promise<void> {
     const { kept, onProblem } = this.#options;
     const reports = this.pipelines().flatMap(({ report }) => (ready.pipelines.includes(report.id) ? [report] : []));
-    const { members, force, contextLength, slots, replicas, kvType, mostDrafts, exact, aliases } = request;
+    const { members, force, policy, plainRam, contextLength, slots, replicas, kvType, mostDrafts, exact, aliases } =
+      request;
     const { draft } = order;
     await kept
       .keep({
         modelId: ready.model,
         request: {
-          ...{ members, force, contextLength, slots, replicas, kvType, draft, mostDrafts, exact, aliases },
+          ...{
+            members,
+            force,
+            policy,
+            plainRam,
+            contextLength,
+            slots,
+            replicas,
+            kvType,
+            draft,
+            mostDrafts,
+            exact,
+            aliases,
+          },
           model: reports[0]?.model || order.model,
         },
         members: [...new Set(reports.flatMap(({ stages }) => stages.map(({ member }) => member)))],
