@@ -2,7 +2,6 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cases, expectCase, firstTokenOfPlain } from '../electron/gateway/testing/openaiCases.ts';
 import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
-import { eventually } from './testing/eventually.ts';
 import { TestRoom } from './testing/testRoom.ts';
 
 let room: TestRoom;
@@ -23,10 +22,8 @@ describe('the cases of e2e/cases/openai, answered by three members', () => {
 });
 
 it('takes a burst that is longer than the queue without losing a stage', async () => {
-  const [other] = room.others;
-  if (other === undefined) throw new Error('no other member');
   const ask = async (content: string): Promise<number> => {
-    const response = await fetch(`${other.gateway}/v1/chat/completions`, {
+    const response = await fetch(`${room.lead.gateway}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model, messages: [{ role: 'user', content }], max_tokens: 1 }),
@@ -34,8 +31,6 @@ it('takes a burst that is longer than the queue without losing a stage', async (
     await response.text();
     return response.status;
   };
-  // It has the model's words only a moment after the lead.
-  await eventually(async () => expect(await ask('Are you there?')).toBe(200));
   const burst = Array.from({ length: 150 }, (_, index) => ask(`Request ${index}`));
   for (const status of await Promise.all(burst)) expect([200, 429]).toContain(status);
   expect(await ask('And now?')).toBe(200);
