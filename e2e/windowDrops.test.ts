@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Browser } from '@playwright/test';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { callMember } from '../electron/cli/callMember.ts';
 import { generateModel } from './models/generateModel.ts';
 import { hasChromium, launchChromium } from './testing/chromium.ts';
+import { demoModelPath } from './testing/demoCorpus.ts';
 import { dropOn } from './testing/dropOn.ts';
 import { WindowMembers } from './testing/windowMembers.ts';
 
@@ -90,5 +92,28 @@ describe.skipIf(!hasChromium)('files dropped on a window in a browser', () => {
       .toEqual([expect.stringMatching(/^not\.gguf\s*not taken/), expect.stringMatching(/^another\.gguf\s*there$/)]);
     expect(kept()).toEqual(['another.gguf', ...set.map(({ name }) => name)]);
     expect(complaints.filter((line) => !line.includes('file_refused'))).toEqual([]);
+  });
+
+  test('what another machine has, and what the pool serves of it, is listed, planned, served and stopped from here', {
+    timeout: 120_000,
+  }, async () => {
+    const [desk, lap] = [await members.start(browser, 'desk'), await members.start(browser, 'lap')];
+    await callMember(desk.home, 'create', { name: 'The room' });
+    await callMember(lap.home, 'join', { token: (await callMember(desk.home, 'invite', {})).token });
+    await lap.page.getByRole('link', { name: 'Models', exact: true }).first().click();
+    await lap.page.getByText('No model on this machine yet').waitFor();
+    await callMember(desk.home, 'importModel', { path: demoModelPath });
+    const row = lap.page.getByRole('region', { name: 'On other machines' }).getByRole('listitem', { name: /demo/ });
+    await row.getByText('on desk', { exact: true }).waitFor();
+    await row.getByText('fits on one member').waitFor();
+    await row.getByRole('button', { name: 'Serve' }).click();
+    await row.getByRole('status', { name: 'serving' }).waitFor({ timeout: 60_000 });
+    await row.getByRole('button', { name: 'Stop' }).click();
+    await lap.page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
+    await row.getByRole('button', { name: 'Serve' }).waitFor({ timeout: 60_000 });
+    expect((await callMember(desk.home, 'state', {})).pipelines.filter(({ state }) => state === 'serving')).toEqual([]);
+    await row.getByRole('button', { name: 'Plan' }).click();
+    await lap.page.getByText('Predicted:').waitFor();
+    expect([...desk.complaints, ...lap.complaints]).toEqual([]);
   });
 });

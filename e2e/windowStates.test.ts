@@ -48,7 +48,7 @@ const aloneInNoPool: TopicSource<PoolState> = {
 };
 
 const emptyLibrary: TopicSource<LibraryState> = {
-  value: { models: [], folders: [], skipped: [], hasDemoModel: false, downloads: [] },
+  value: { models: [], elsewhere: [], folders: [], skipped: [], hasDemoModel: false, downloads: [] },
   onChange: () => () => {},
 };
 
@@ -75,6 +75,7 @@ describe.skipIf(!hasChromium)('the window', () => {
 
   const pipeline = (): ServingPipeline => ({
     id: 'p',
+    contentId: '',
     modelId: model.id,
     aliases: [],
     embedsOnly: false,

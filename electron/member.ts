@@ -58,10 +58,8 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     const kept = await KeptServes.open(join(home, 'serves.json'));
     const serving = startServing(ground, machine, pooled, { control, models, memory, kept });
     const library = await startLibraryApi(ground, {
-      models,
+      ...{ models, serving },
       room: () => plannerMembers(pooled, machine),
-      isServing: ({ name }) => serving.models.list().some(({ id }) => id === name),
-      holders: (model) => serving.models.holdersOf(model),
     });
     const gateway = await startGateway(ground, pooled, serving, library);
     const { pool } = pooled;

@@ -15,7 +15,14 @@ const pool: PoolState = {
   invites: [],
 };
 
-const library: LibraryState = { models: [], folders: [], skipped: [], hasDemoModel: false, downloads: [] };
+const library: LibraryState = {
+  models: [],
+  elsewhere: [],
+  folders: [],
+  skipped: [],
+  hasDemoModel: false,
+  downloads: [],
+};
 
 const endpoint: EndpointAccess = {
   lan: { wanted: false, port: 0, addresses: [], problem: null },

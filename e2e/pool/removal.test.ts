@@ -97,6 +97,7 @@ beforeEach(async () => {
     },
     engine,
     files,
+    held: { list: () => [], onChange: () => () => {} },
     draftHost: { engine, stageFiles: files, threads: 1, gpuLayers: 0, onProblem: () => {} },
     kept: await KeptServes.open(join(room.folder, 'serves.json')),
     memory: await MemoryTruthFile.open(join(room.folder, 'memory.json')),

@@ -8,6 +8,7 @@ import { Downloads } from '../../electron/library/download/downloads.ts';
 import { LibrarySettingsFile } from '../../electron/library/librarySettings.ts';
 import { ModelLibrary } from '../../electron/library/modelLibrary.ts';
 import { fileSecretStore } from '../../electron/library/secretStore.ts';
+import { SlicedModelFiles } from '../../electron/library/slices/slicedModelFiles.ts';
 import { demoModelPath } from '../testing/demoCorpus.ts';
 import { contentId, flipByte, SliceRoom, tensorAt } from './sliceRoom.ts';
 
@@ -50,6 +51,8 @@ async function received(isServing: LibraryActionsOptions['isServing'] = () => fa
     stageFiles: store,
     limits: await LibrarySettingsFile.open(home),
     holders: async () => [holder],
+    elsewhere: () => [],
+    files: new SlicedModelFiles({ library, headers: store.headers, self: () => ({ member: 'own', addresses: [] }) }),
     catalogue: async () => [],
     demoModel: null,
     room: () => [],

@@ -133,6 +133,12 @@ export function fullLibrary(): LibraryState {
         bytes: 158e9,
       }),
     ],
+    elsewhere: [
+      {
+        ...libraryModel('gemma-3-27b-it-q4_k_m', { parameters: 27.4e9, layers: 62, bytes: 16.5e9 }),
+        holders: ['a-workstation-with-a-long-name-in-the-attic', 'macbook'],
+      },
+    ],
     folders: [{ path: '/models', problem: null }],
     skipped: [],
     hasDemoModel: false,

@@ -32,7 +32,14 @@ export async function stageWindow(
   const topics = {
     state: new Topic(memberState()),
     pool: new Topic(poolState([member('desk')], null)),
-    library: new Topic<LibraryState>({ models: [], folders: [], skipped: [], hasDemoModel: false, downloads: [] }),
+    library: new Topic<LibraryState>({
+      models: [],
+      elsewhere: [],
+      folders: [],
+      skipped: [],
+      hasDemoModel: false,
+      downloads: [],
+    }),
     endpoint: new Topic<EndpointAccess>({
       lan: { wanted: false, port: 8443, addresses: [], problem: null },
       origins: [],

@@ -24,7 +24,7 @@ export function libraryCommands(): Command[] {
     asking('import', 'take a model of this disk in; its file stays where it is')
       .argument('<path...>', 'a GGUF, any file of a split set, or a folder to watch')
       .action(importModels),
-    asking('models', 'list the models on this disk')
+    asking('models', 'list the models on this disk, and what other members have')
       .option('--catalogue', 'instead those worth a try, and how each would fit this pool')
       .action(listModels),
     asking('pull', 'download a model; Ctrl-C stops it, asked for again it goes on where it was')
@@ -126,7 +126,7 @@ function noteOf({ embedsOnly, state, hashed, hashing }: LibraryModel): string {
   return [embedsOnly ? 'for embeddings' : '', how].filter((each) => each !== '').join(', ');
 }
 
-function libraryText({ models, skipped, downloads, folders }: LibraryState): string {
+function libraryText({ models, elsewhere, skipped, downloads, folders }: LibraryState): string {
   const rows = models.map((model) => [
     model.name,
     billions(model.parameters),
@@ -147,9 +147,24 @@ function libraryText({ models, skipped, downloads, folders }: LibraryState): str
     rows.length === 0
       ? 'No models yet. `roomful import FILE` takes one in, `roomful models --catalogue` lists some to pull.'
       : textTable(['model', 'weights', 'layers', 'context', 'size', 'licence', '', 'id'], rows, { short: ['licence'] });
-  return [table, ...(pulls.length > 0 ? ['', ...pulls] : []), ...(problems.length > 0 ? ['', ...problems] : [])].join(
-    '\n',
-  );
+  const others =
+    elsewhere.length === 0
+      ? []
+      : [
+          '',
+          textTable(
+            ['on other machines', 'weights', 'layers', 'size', 'on', 'id'],
+            elsewhere.map(({ id, name, parameters, layers, bytes, holders }) => [
+              ...[name, billions(parameters), String(layers), formatBytes(bytes), holders.join(', '), id.slice(0, 12)],
+            ]),
+          ),
+        ];
+  return [
+    table,
+    ...others,
+    ...(pulls.length > 0 ? ['', ...pulls] : []),
+    ...(problems.length > 0 ? ['', ...problems] : []),
+  ].join('\n');
 }
 
 function downloadLine({ reference, state, bytes, totalBytes, problem }: LibraryDownload): string {

@@ -10,11 +10,13 @@ import type { CatalogueModel, LibraryModel, LibraryState, StageCheck } from '../
 import type { ModelLibrary } from '../library/modelLibrary.ts';
 import type { SecretStore } from '../library/secretStore.ts';
 import type { StageFileStore } from '../library/slices/stageFileStore.ts';
-import type { ModelHolder } from '../pipeline/forming/modelFiles.ts';
+import type { ModelFiles, ModelHolder } from '../pipeline/forming/modelFiles.ts';
 import { servingSizes } from '../pipeline/placement/servingSizes.ts';
+import type { ModelServing } from '../pipeline/serving/modelServing.ts';
 import { describedShape } from '../planner/describedShape.ts';
 import type { Member } from '../planner/member.ts';
 import { plan } from '../planner/plan.ts';
+import { modelsElsewhere } from './modelsElsewhere.ts';
 import type { MemberActions } from './window/memberState.ts';
 
 /** The secret's name in the store. */
@@ -28,6 +30,9 @@ export interface LibraryActionsOptions {
   limits: LibrarySettingsFile;
   /** Who else has the file of a model, by its content id. */
   holders: (model: string) => Promise<ModelHolder[]>;
+  /** The models of the other members that are there. */
+  elsewhere: () => ReturnType<ModelServing['heldElsewhere']>;
+  files: Pick<ModelFiles, 'open'>;
   catalogue: () => Promise<CuratedModel[]>;
   /** The members that live, as the planner sees them. */
   room: () => Member[];
@@ -60,13 +65,18 @@ export type LibraryMethod =
 /** What the contract's methods about models do. Each rejects with LibraryError or GgufError. */
 export function libraryActions(options: LibraryActionsOptions): Pick<MemberActions, LibraryMethod> {
   const { library, downloads, secrets, stageFiles } = options;
-  const state = (): LibraryState => libraryState(library, downloads, options.demoModel);
+  const state = (): LibraryState => libraryState(options);
   return {
     library: async () => {
       await library.lookAtFiles();
       return state();
     },
-    modelShape: async ({ model }) => modelShape(await library.open(library.called(model).id)),
+    modelShape: async ({ model }) => {
+      const found = library.find(model);
+      const holders = found?.state === 'ready' ? [] : await options.holders(model);
+      if (holders.length === 0) return modelShape(await library.open(library.called(model).id));
+      return (await options.files.open(model, holders)).shape;
+    },
     importModel: async ({ path, copies }) => {
       if (copies !== undefined) return { models: [await library.importCopies(copies)] };
       return { models: await importPath(library, path) };
@@ -127,8 +137,19 @@ export function libraryActions(options: LibraryActionsOptions): Pick<MemberActio
 }
 
 /** The value of the topic `library`. */
-export function libraryState(library: ModelLibrary, downloads: Downloads, demoModel: string | null): LibraryState {
-  return { ...library.state(), hasDemoModel: demoModel !== null, downloads: downloads.list() };
+export function libraryState({
+  library,
+  downloads,
+  elsewhere,
+  demoModel,
+}: Pick<LibraryActionsOptions, 'library' | 'downloads' | 'elsewhere' | 'demoModel'>): LibraryState {
+  const own = library.state();
+  return {
+    ...own,
+    elsewhere: modelsElsewhere(own.models, elsewhere()),
+    hasDemoModel: demoModel !== null,
+    downloads: downloads.list(),
+  };
 }
 
 /** It is copied: what an AppImage brings along lies elsewhere at every start. */

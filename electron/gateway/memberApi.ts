@@ -42,6 +42,7 @@ export type {
   LibraryModel,
   LibrarySettings,
   LibraryState,
+  PoolModel,
   StageCheck,
 } from '../library/libraryState.ts';
 export type {
@@ -131,7 +132,7 @@ export interface MemberMethods {
   searchConversations: { params: { text: string }; result: { found: FoundMessage[] } };
   /** The models on this machine's disk, and what is being fetched. */
   library: { params: NoParams; result: LibraryState };
-  /** What the planner needs of a model on this machine's disk, from its header. */
+  /** What the planner needs of a model of this machine's disk, or of another member's, from its header. */
   modelShape: { params: { model: string }; result: ModelShape };
   /**
    * Takes a model of this machine's disk in: the whole path of its file, of any file of its set, or of a folder to watch. With

@@ -25,6 +25,8 @@ export interface ServingStage extends PlacedStage {
 /** A pipeline anywhere in the pool, and where the layers of its model lie. */
 export interface ServingPipeline {
   id: string;
+  /** Content id; empty while it is being planned. */
+  contentId: string;
   /** What clients call the model; while it is being planned what whoever asked for it did. */
   modelId: string;
   /** What else it answers to. */

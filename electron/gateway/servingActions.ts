@@ -35,6 +35,7 @@ export function servingActions(models: ModelServing): Pick<MemberActions, Servin
 export function servingPipelines(models: Pick<ModelServing, 'pipelines' | 'find'>): ServingPipeline[] {
   return models.pipelines().map(({ report, driver }) => ({
     id: report.id,
+    contentId: report.model,
     modelId: report.modelId,
     aliases: report.aliases,
     embedsOnly: models.find(report.modelId)?.embedsOnly ?? false,

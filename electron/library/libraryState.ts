@@ -4,6 +4,8 @@ import type { Fit } from '../planner/explain/fitOf.ts';
 export interface LibraryState {
   /** By name. */
   models: LibraryModel[];
+  /** What other members have and this one has not, or not as it was; by name. */
+  elsewhere: PoolModel[];
   /** Folders that are watched for models; the first is in the data folder and holds downloads too. */
   folders: WatchedFolder[];
   /** Files in watched folders that are no models, and why. */
@@ -58,6 +60,16 @@ export interface LibraryModel {
   verifying: number | null;
   /** What the last verification since the start found. */
   verified: Verification | null;
+}
+
+/** A model that lies on the disks of other members. */
+export interface PoolModel
+  extends Pick<
+    LibraryModel,
+    'id' | 'name' | 'title' | 'parameters' | 'quantisation' | 'layers' | 'bytes' | 'embedsOnly'
+  > {
+  /** Names of the members that have it, by name. */
+  holders: string[];
 }
 
 export interface Verification {

@@ -105,7 +105,7 @@ export class ModelLibrary {
     return join(this.#options.home, 'models');
   }
 
-  state(): Omit<LibraryState, 'downloads' | 'hasDemoModel'> {
+  state(): Omit<LibraryState, 'downloads' | 'elsewhere' | 'hasDemoModel'> {
     return { models: this.#shelf.models(), folders: this.#folderStates, skipped: this.#intake.refused() };
   }
 

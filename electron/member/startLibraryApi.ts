@@ -9,10 +9,10 @@ import { Downloads } from '../library/download/downloads.ts';
 import { DEFAULT_HUB } from '../library/download/hubClient.ts';
 import type { LibraryState } from '../library/libraryState.ts';
 import { fileSecretStore } from '../library/secretStore.ts';
-import type { ModelHolder } from '../pipeline/forming/modelFiles.ts';
 import type { Member } from '../planner/member.ts';
 import type { Models } from './openModels.ts';
 import type { Ground } from './startGround.ts';
+import type { Serving } from './startServing.ts';
 
 /** The library as windows and commands ask for it. */
 export interface LibraryApi {
@@ -23,18 +23,15 @@ export interface LibraryApi {
 }
 
 export interface LibraryApiOptions {
-  models: Pick<Models, 'library' | 'stageFiles' | 'limits'>;
+  models: Pick<Models, 'library' | 'files' | 'stageFiles' | 'limits'>;
+  serving: Pick<Serving, 'models' | 'modelChanges'>;
   room: () => Member[];
-  /** Whether a model is being served. */
-  isServing: (model: { name: string }) => boolean;
-  /** Who else has the file of a model, by its content id. */
-  holders: (model: string) => Promise<ModelHolder[]>;
 }
 
 /** Lets models be fetched, and answers for the library. */
 export async function startLibraryApi(
   { options, home, build, changes, closers }: Ground,
-  { models: { library, stageFiles, limits }, room, isServing, holders }: LibraryApiOptions,
+  { models: { library, files, stageFiles, limits }, serving, room }: LibraryApiOptions,
 ): Promise<LibraryApi> {
   const secrets = options.secrets ?? fileSecretStore(home);
   const downloads = await Downloads.open({
@@ -47,17 +44,25 @@ export async function startLibraryApi(
     onChange: () => changes.tell(),
   });
   closers.add(() => downloads.close());
+  const elsewhere = () => serving.models.heldElsewhere();
   const catalogue = () => readCuratedModels(resourcePath('models.json', join(home, 'catalogue.json')));
   const bundled = resourcePath('demo/demo.gguf', options.demoModel);
   const demoModel = existsSync(bundled) ? bundled : null;
   return {
     modelsFolder: library.modelsFolder,
     actions: libraryActions({
-      ...{ library, downloads, secrets, catalogue, demoModel, room, build, isServing, stageFiles, limits, holders },
+      ...{ library, downloads, secrets, catalogue, demoModel, room, build, files, stageFiles, limits, elsewhere },
+      isServing: ({ name }) => serving.models.list().some(({ id }) => id === name),
+      holders: (model) => serving.models.holdersOf(model),
     }),
     topic: derivedTopic(
-      () => libraryState(library, downloads, demoModel),
-      (listener) => changes.on(listener),
+      () => libraryState({ library, downloads, elsewhere, demoModel }),
+      (listener) => {
+        const forgets = [changes.on(listener), serving.modelChanges.on(listener)];
+        return () => {
+          for (const forget of forgets) forget();
+        };
+      },
     ),
   };
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { heldModels } from '../gateway/modelsElsewhere.ts';
 import type { MemoryTruthFile } from '../pipeline/placement/memoryTruthFile.ts';
 import type { KeptServes } from '../pipeline/serving/keptServes.ts';
 import { ModelServing } from '../pipeline/serving/modelServing.ts';
@@ -24,7 +25,7 @@ export interface Serving {
 /** What serving stands on, beside the member itself. */
 export interface ServingParts {
   control: ControlPlane;
-  models: Pick<Models, 'files' | 'stageFiles'>;
+  models: Pick<Models, 'files' | 'library' | 'stageFiles'>;
   memory: MemoryTruthFile;
   kept: KeptServes;
 }
@@ -33,7 +34,7 @@ export function startServing(
   ground: Ground,
   { engine, profile, gpuLayers }: Machine,
   { pool, term }: Pool,
-  { control: { ring, ownAddress, calls }, models: { files, stageFiles }, memory, kept }: ServingParts,
+  { control: { ring, ownAddress, calls }, models: { files, library, stageFiles }, memory, kept }: ServingParts,
 ): Serving {
   const { options, home, build, changes, closers } = ground;
   const { trust } = pool;
@@ -55,6 +56,7 @@ export function startServing(
     },
     engine,
     files,
+    held: { list: () => heldModels(library.state().models), onChange: (listener) => changes.on(listener) },
     memory,
     draftHost: {
       engine,

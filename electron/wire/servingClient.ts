@@ -8,7 +8,7 @@ import {
   ServingClient as GeneratedClient,
   type GenerateOrder,
   type KeptServes,
-  type PipelineNow,
+  type PipelineList,
   type ServeNews,
   type ServeOrder,
   type StopOrder,
@@ -56,10 +56,9 @@ export class ServingClient {
     return reply.stopped;
   }
 
-  /** The member's pipelines now and after every change. */
-  async *watch(signal: AbortSignal): AsyncGenerator<PipelineNow[], void, void> {
-    const lists = this.#stream('Watching pipelines', () => this.#client.watchPipelines({}), signal);
-    for await (const { pipelines } of lists) yield pipelines;
+  /** The member's pipelines, and the models that it has, now and after every change. */
+  watch(signal: AbortSignal): AsyncGenerator<PipelineList, void, void> {
+    return this.#stream('Watching pipelines', () => this.#client.watchPipelines({}), signal);
   }
 
   async *generate(order: GenerateOrder, signal: AbortSignal): AsyncGenerator<AnswerToken, void, void> {

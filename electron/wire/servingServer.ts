@@ -4,7 +4,9 @@ import { assertCoordinator } from './assertCoordinator.ts';
 import {
   type AnswerToken,
   type FindModelReply,
+  type HeldModel,
   type KeptServes,
+  type PipelineList,
   type PipelineNow,
   type ServeNews,
   type ServingServer as ServingCalls,
@@ -41,7 +43,9 @@ export interface ServingHandlers {
   /** How many pipelines have ended. */
   stop(order: CheckedStopOrder): Promise<number>;
   pipelines(): PipelineNow[];
-  /** Calls `listener` after every change of `pipelines`, until the function that it returns is called. */
+  /** Models whose file this member has. */
+  models(): HeldModel[];
+  /** Calls `listener` after every change of `pipelines` and `models`, until the function that it returns is called. */
   onPipelines(listener: () => void): () => void;
   generate(order: CheckedGenerateOrder, signal: AbortSignal): AsyncIterable<AnswerToken>;
   embed(order: CheckedEmbedOrder, signal: AbortSignal): Promise<Float32Array>;
@@ -116,7 +120,7 @@ export class ServingServer {
   }
 
   /** A watcher that does not keep up misses what was replaced meanwhile, never the newest. */
-  async #watch(call: ServerWritableStream<unknown, { pipelines: PipelineNow[] }>, signal: AbortSignal): Promise<void> {
+  async #watch(call: ServerWritableStream<unknown, PipelineList>, signal: AbortSignal): Promise<void> {
     const handlers = this.#ready;
     const closed = new AbortController();
     let wake = (): void => {};
@@ -135,7 +139,7 @@ export class ServingServer {
       while (!closed.signal.aborted) {
         if (stale) {
           stale = false;
-          await send(call, { pipelines: handlers.pipelines() }, signal);
+          await send(call, { pipelines: handlers.pipelines(), models: handlers.models() }, signal);
           continue;
         }
         await new Promise<void>((resolve) => {

@@ -1,10 +1,11 @@
 import { useState } from 'react';
 import type { LibraryModel, ServingPipeline } from '../../electron/gateway/memberApi.ts';
-import { formatBytes } from '../../electron/planner/formatBytes.ts';
 import { lineOf } from '../controls/lineOf.ts';
 import { callMember } from '../member/memberStore.ts';
 import { Life } from '../serving/Life.tsx';
 import type { FitView } from './fitOfModel.ts';
+import { modelFacts } from './modelFacts.ts';
+import { isUp } from './pipelinesOf.ts';
 
 interface ModelRowProps {
   model: LibraryModel;
@@ -20,23 +21,15 @@ interface ModelRowProps {
 
 /** A model on this machine's disk: what it is, whether it fits, and what one can do with it. */
 export function ModelRow({ model, hasNamesake, fit, pipelines, onServe, onPlan, onStop, onRemove }: ModelRowProps) {
-  const { name, title, parameters, quantisation, bytes, layers, embedsOnly, files, state, problem } = model;
-  const up = pipelines.filter((pipeline) => !['stopped', 'failed'].includes(pipeline.state));
+  const { name, title, files, state, problem } = model;
+  const up = pipelines.some(isUp);
   return (
     <li className="card model-row" aria-label={name}>
       <div className="model-facts">
         <p className="model-name" title={`${title}\n${files.join('\n')}`}>
           {name}
         </p>
-        <p className="quiet small number">
-          {[
-            formatCount(parameters),
-            quantisation,
-            formatBytes(bytes),
-            `${layers} layers`,
-            ...(embedsOnly ? ['for embeddings'] : []),
-          ].join(' · ')}
-        </p>
+        <p className="quiet small number">{modelFacts(model)}</p>
         {hasNamesake && <p className="quiet small model-path">{files[0]}</p>}
         <p className="row">
           {state !== 'ready' && (
@@ -61,7 +54,7 @@ export function ModelRow({ model, hasNamesake, fit, pipelines, onServe, onPlan, 
         <button type="button" className="quiet-button" onClick={onPlan}>
           Plan
         </button>
-        {up.length === 0 ? (
+        {!up ? (
           <>
             <button type="button" className="quiet-button danger" onClick={onRemove}>
               Delete
@@ -103,10 +96,4 @@ function Reading({ model: { id, name, hashing, verifying } }: { model: LibraryMo
       )}
     </div>
   );
-}
-
-/** `70.6 B` weights. */
-function formatCount(parameters: number): string {
-  if (parameters >= 1e9) return `${(parameters / 1e9).toFixed(1)} B weights`;
-  return `${(parameters / 1e6).toFixed(1)} M weights`;
 }

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'react';
-import type { LibraryModel, ServingPipeline } from '../../electron/gateway/memberApi.ts';
+import type { LibraryModel, PoolModel, ServingPipeline } from '../../electron/gateway/memberApi.ts';
 import { Empty } from '../controls/Empty.tsx';
 import { lineOf } from '../controls/lineOf.ts';
 import { callMember, useMember } from '../member/memberStore.ts';
@@ -16,10 +16,12 @@ import { Folders } from './Folders.tsx';
 import { fitOfModel } from './fitOfModel.ts';
 import { type ModelDialog, ModelDialogs } from './ModelDialogs.tsx';
 import { ModelRow } from './ModelRow.tsx';
+import { PoolModels } from './PoolModels.tsx';
+import { pipelinesOf } from './pipelinesOf.ts';
 import './Models.css';
 import '../serving/Serving.css';
 
-/** The models of this machine: take them in, see what fits, serve and stop them. */
+/** The models of this machine, and of the others in the pool: take them in, see what fits, serve and stop them. */
 export function ModelsPage() {
   const library = useMember((store) => store.library);
   const pool = useMember((store) => store.pool);
@@ -36,6 +38,14 @@ export function ModelsPage() {
     setProblem(null);
     work.catch((cause: unknown) => setProblem(lineOf(cause)));
   };
+  const plan = (model: LibraryModel | PoolModel) =>
+    perform(
+      exactChoice(model).then((choice) => {
+        const { question } = usePlayground.getState().history.present;
+        open({ question: { ...question, ...room, model: choice }, positions: {} });
+        goTo('planner');
+      }),
+    );
   const pull = (reference: string) => perform(callMember('pullModel', { reference }));
   return (
     <Page
@@ -65,7 +75,7 @@ export function ModelsPage() {
           onResume={pull}
         />
       )}
-      {library?.models.length === 0 && (
+      {library?.models.length === 0 && library.elsewhere.length === 0 && (
         <section className="card" aria-label="No models yet">
           <Empty icon="models" title="No model on this machine yet">
             <p>Drop a GGUF anywhere on this window, or download one from the list below.</p>
@@ -88,20 +98,23 @@ export function ModelsPage() {
             fit={fitOfModel(choices.get(model.id) ?? libraryChoice(model, null), room)}
             pipelines={pipelinesOf(model, pipelines)}
             onServe={() => perform(callMember('serve', { model: model.id }))}
-            onPlan={() =>
-              perform(
-                exactChoice(model).then((choice) => {
-                  const { question } = usePlayground.getState().history.present;
-                  open({ question: { ...question, ...room, model: choice }, positions: {} });
-                  goTo('planner');
-                }),
-              )
-            }
+            onPlan={() => plan(model)}
             onStop={() => setDialog({ kind: 'stop', model: servedName(model, pipelines) })}
             onRemove={() => setDialog({ kind: 'remove', model })}
           />
         ))}
       </ul>
+      {library !== null && (
+        <PoolModels
+          models={library.elsewhere}
+          own={library.models}
+          pipelines={pipelines}
+          fitOf={(model) => fitOfModel(libraryChoice(model, null), room)}
+          onServe={({ id }) => perform(callMember('serve', { model: id }))}
+          onPlan={plan}
+          onStop={(model) => setDialog({ kind: 'stop', model })}
+        />
+      )}
       {library !== null && (
         <Folders
           folders={library.folders}
@@ -133,11 +146,6 @@ function useChoices(models: readonly LibraryModel[]): ReadonlyMap<string, ModelC
     };
   }, [ids]);
   return choices;
-}
-
-/** While it is being planned a pipeline is called as it was asked for, by id here. */
-function pipelinesOf({ id, name }: LibraryModel, pipelines: readonly ServingPipeline[]): ServingPipeline[] {
-  return pipelines.filter(({ modelId, aliases }) => modelId === id || modelId === name || aliases.includes(name));
 }
 
 function servedName(model: LibraryModel, pipelines: readonly ServingPipeline[]): string {

@@ -23,7 +23,7 @@ export interface Parts {
 /** What the member `desk` shows; in no pool and serving nothing where nothing else is said. */
 export function snapshot({ pool: place = null, members, pipelines = [], ...parts }: Parts = {}): MemberSnapshot {
   const { downloads = [], invites = [], removed = null } = parts;
-  const library: LibraryState = { models: [], folders: [], skipped: [], hasDemoModel: false, downloads };
+  const library: LibraryState = { models: [], elsewhere: [], folders: [], skipped: [], hasDemoModel: false, downloads };
   return {
     state: memberState(...pipelines),
     pool: { ...poolState(members ?? [member('desk')], place, pipelines), invites, removed },

@@ -48,6 +48,7 @@ export function servingStage(
 export function pipeline(changes: Partial<ServingPipeline> = {}): ServingPipeline {
   return {
     id: 'p',
+    contentId: '',
     modelId: 'demo',
     aliases: [],
     embedsOnly: false,

@@ -20,6 +20,7 @@ import type { ServingRoom } from '../placement/servingRoom.ts';
 import { MOST_AHEAD, MOST_DRAFTS } from '../speculation/mostDrafts.ts';
 import type { DraftHost } from '../speculation/openDrafter.ts';
 import { againRequest } from './againRequest.ts';
+import type { HeldModel, HeldModels } from './heldModel.ts';
 import type { KeptServes } from './keptServes.ts';
 import { type LeadOrder, ModelLead, type Ready } from './modelLead.ts';
 import { ModelRouter, type PoolPipeline } from './modelRouter.ts';
@@ -48,13 +49,15 @@ export interface ModelServingOptions {
   /** The term in which this member leads; rejects where it does not. */
   epoch(): Promise<Epoch>;
   files: ModelFiles;
+  /** What the other members are told that this one has. */
+  held: HeldModels;
   /** What stages have taken beside the plan. */
   memory: Pick<MemoryTruthFile, 'extraBytes' | 'learn'>;
   draftHost: DraftHost;
   /** What this member is to serve again after a restart. */
   kept: Pick<KeptServes, 'keep' | 'forget' | 'news' | 'learn' | 'list'>;
   room: ServingRoom;
-  /** Called after every change of what serves anywhere in the pool. */
+  /** Called after every change of what serves anywhere in the pool, and of what models the other members have. */
   onChange?: () => void;
   /** Hears of what went wrong in the background and is tried again. */
   onProblem?: (cause: unknown) => void;
@@ -219,6 +222,11 @@ export class ModelServing implements ServedModels {
     return (await findHolders(model, { room, others: this.#others })).map(({ holder }) => holder);
   }
 
+  /** The models whose files the other members have, by the name of each that is there. */
+  heldElsewhere(): { holder: string; models: readonly HeldModel[] }[] {
+    return this.#others.held();
+  }
+
   /** Learns from the members that are there what is to be served again, and what was stopped while this one was away. */
   learnServes(): Promise<void> {
     const { kept, room, onProblem = () => {}, coordinator } = this.#options;
@@ -262,15 +270,22 @@ export class ModelServing implements ServedModels {
       },
       stop: ({ modelId, drainMs, forget }) => this.#stopHere(modelId, drainMs, forget),
       pipelines: () => this.#ownReports().map(encodeReport),
+      models: () => this.#options.held.list(),
       onPipelines: (listener) => {
-        let last = JSON.stringify(this.#ownReports());
+        const { held } = this.#options;
+        const own = (): string => JSON.stringify([this.#ownReports(), held.list()]);
+        let last = own();
         // Not of what others say, or members would tell each other the same for ever.
-        return this.#onChange(() => {
-          const now = JSON.stringify(this.#ownReports());
+        const look = (): void => {
+          const now = own();
           if (now === last) return;
           last = now;
           listener();
-        });
+        };
+        const forgets = [this.#onChange(look), held.onChange(look)];
+        return () => {
+          for (const forget of forgets) forget();
+        };
       },
       generate: (order, signal) => {
         const pipeline = this.#host.find(order.pipeline);

@@ -6,12 +6,18 @@ import { type ServingHandlers, ServingServer } from '../../wire/servingServer.ts
 import { WireServer } from '../../wire/wireServer.ts';
 import { encodeReport, type PipelineReport } from '../numbers/pipelineReport.ts';
 import type { RoomMember } from '../placement/servingRoom.ts';
+import type { HeldModel } from './heldModel.ts';
 import { PoolPipelines } from './poolPipelines.ts';
 
 const MODEL = 'talkative';
+const LLAMA = {
+  ...{ id: 'c'.repeat(64), name: 'llama', title: 'Llama', parameters: 8e9, quantisation: 'Q4_K_M' },
+  ...{ layers: 32, bytes: 4.9e9, embedsOnly: false },
+};
 let pool: TestPool;
 let bob: TestMember;
 let driven: PipelineNow[];
+let held: HeldModel[];
 let state: RoomMember['state'];
 let tell: () => void;
 let calls: ServingServer;
@@ -39,10 +45,12 @@ beforeEach(async () => {
   pool = await TestPool.create();
   bob = await pool.member();
   const ada = await pool.member();
+  held = [LLAMA];
   driven = [encodeReport(report('first')), encodeReport(report('second', { modelId: 'other' }))];
   calls = new ServingServer();
-  const handlers: Pick<ServingHandlers, 'pipelines' | 'onPipelines'> = {
+  const handlers: Pick<ServingHandlers, 'pipelines' | 'models' | 'onPipelines'> = {
     pipelines: () => driven,
+    models: () => held,
     onPipelines: () => () => {},
   };
   calls.attach(handlers as ServingHandlers);
@@ -103,4 +111,11 @@ test('what it still drives is there again', async () => {
       ['second', 'failed'],
     ]);
   });
+});
+
+test('what models a member has is known as long as it is there', async () => {
+  expect(others.held()).toEqual([{ holder: 'bob', models: [LLAMA] }]);
+  held = [];
+  await loseBob([report('first')]);
+  await eventually(() => expect(others.held()).toEqual([{ holder: 'bob', models: [] }]));
 });

@@ -3,11 +3,12 @@ import type { TlsMaterial } from '../../wire/tlsMaterial.ts';
 import { LinkLost, PeerUnreachable } from '../../wire/wireError.ts';
 import { isLive, type PipelineReport, parseReport } from '../numbers/pipelineReport.ts';
 import type { ServingRoom } from '../placement/servingRoom.ts';
+import { type HeldModel, parseHeld } from './heldModel.ts';
 
 export interface PoolPipelinesOptions {
   room: ServingRoom;
   tls(): TlsMaterial;
-  /** Called after every change of `all`. */
+  /** Called after every change of `all` and `held`. */
   onChange: () => void;
   /** Hears of members that could not be asked and are asked again. */
   onProblem: (cause: unknown) => void;
@@ -30,6 +31,7 @@ interface Watch {
   client: ServingClient;
   abort: AbortController;
   reports: PipelineReport[];
+  models: HeldModel[];
 }
 
 /**
@@ -58,6 +60,11 @@ export class PoolPipelines {
       reports.map((report) => ({ report, driver: { id, name: this.#nameOf(id) } })),
     );
     return [...watched, ...this.#lost.values()];
+  }
+
+  /** The models that the other members have. */
+  held(): { holder: string; models: readonly HeldModel[] }[] {
+    return [...this.#watches].map(([id, { models }]) => ({ holder: this.#nameOf(id), models }));
   }
 
   /** Asks the member that drives a pipeline; null where that is not there. */
@@ -117,7 +124,7 @@ export class PoolPipelines {
     const { tls } = this.#options;
     const abort = new AbortController();
     const client = new ServingClient({ member: id, address, tls: tls() });
-    const watch: Watch = { client, abort, reports: [] };
+    const watch: Watch = { client, abort, reports: [], models: [] };
     this.#watches.set(id, watch);
     void this.#watch(id, watch).finally(() => client.close());
   }
@@ -131,9 +138,11 @@ export class PoolPipelines {
     try {
       for await (const list of watch.client.watch(AbortSignal.any([signal, silent.signal]))) {
         clearTimeout(timer);
-        const reports = list.map(parseReport);
-        const isSame = JSON.stringify(reports) === JSON.stringify(watch.reports);
+        const reports = list.pipelines.map(parseReport);
+        const models = parseHeld(list.models);
+        const isSame = JSON.stringify([reports, models]) === JSON.stringify([watch.reports, watch.models]);
         watch.reports = reports;
+        watch.models = models;
         const isBack = this.#isBack(id, reports);
         if (isBack || !isSame) this.#options.onChange();
       }
@@ -158,7 +167,9 @@ export class PoolPipelines {
       const now = this.#options.room.members().find((member) => member.id === id)?.address;
       this.#begin(id, now ?? watch.client.address);
       const next = this.#watches.get(id);
-      if (next !== undefined) next.reports = watch.reports;
+      if (next === undefined) return;
+      next.reports = watch.reports;
+      next.models = watch.models;
     }, RETRY_MS);
     this.#timers.add(again);
   }

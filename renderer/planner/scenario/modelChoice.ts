@@ -1,4 +1,4 @@
-import type { LibraryModel } from '../../../electron/gateway/memberApi.ts';
+import type { PoolModel } from '../../../electron/gateway/memberApi.ts';
 import type { ModelShape } from '../../../electron/planner/modelShape.ts';
 import { knownModel } from './knownModels.ts';
 
@@ -73,7 +73,7 @@ function equalShape({ layers, hiddenSize, weightBytes }: Numbers, name: string):
  * transformer's weights about 12 x hidden size squared in each.
  */
 export function libraryChoice(
-  { id, name, layers, parameters, bytes }: LibraryModel,
+  { id, name, layers, parameters, bytes }: Pick<PoolModel, 'id' | 'name' | 'layers' | 'parameters' | 'bytes'>,
   shape: ModelShape | null,
 ): ModelChoice {
   const hiddenSize =
