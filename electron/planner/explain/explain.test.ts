@@ -34,6 +34,14 @@ describe('a plan says', () => {
     ]);
   });
 
+  test('what attention takes besides, where a member has no graphics card', () => {
+    const attends = { ...model, attentionHeads: 32, hiddenSize: 2048 };
+    const needOf = (room: Member[]) => plan(room, attends, { ...options, contextLength: 4096, batch: 512 }).explain[0];
+    const more = /buffers, and for attention 222.3 MB more on each member without a graphics card\.$/;
+    expect(needOf([member('a', 20), member('b', 20, { backend: 'Cpu' })])).toMatch(more);
+    expect(needOf([member('a', 20)])).toMatch(/buffers\.$/);
+  });
+
   test('whose build counts where builds differ', () => {
     const mixed = [member('a', 12), member('b', 6, { name: 'bob', build: 'c0' })];
     const lineOf = (more: object, room = mixed) =>
@@ -52,7 +60,7 @@ describe('a plan says', () => {
     expect(lines.slice(1)).toEqual([
       // Beside the buffers a holds 3 layers and b 2.
       'It does not fit: room for 5.0 GB is missing.',
-      'Another member that shares 5.0 GB would do.',
+      'Another member with a graphics card that shares 5.0 GB would do.',
       'a sharing 8.0 GB would do.',
       'A quant of 64 % of the size would do.',
     ]);

@@ -2,7 +2,7 @@ import { absence } from '../admit/gates.ts';
 import type { Assignment } from '../assign.ts';
 import type { Settings } from '../costs/settings.ts';
 import { formatBytes } from '../formatBytes.ts';
-import type { Member } from '../member.ts';
+import { deviceClassOf, type Member } from '../member.ts';
 import type { ModelShape } from '../modelShape.ts';
 import type { Plan, PlannedPipeline } from '../plan.ts';
 import { helpText } from './helpText.ts';
@@ -35,7 +35,8 @@ export function explain(plan: Facts, origin: PlanOrigin): string[] {
   ];
 }
 
-function needLine({ model, settings, assignment }: PlanOrigin): string {
+function needLine(origin: PlanOrigin): string {
+  const { model, settings, assignment } = origin;
   const { costs } = assignment.packing;
   const bytes = costs.bytesByKind(0, costs.layerCount);
   const { weights, embedding, output, kv, compute } = bytes;
@@ -45,8 +46,15 @@ function needLine({ model, settings, assignment }: PlanOrigin): string {
   return (
     `${model.name} takes ${formatBytes(total)}: ${formatBytes(weights + embedding + output)} weights in ` +
     `${layers}, ${formatBytes(kv)} KV cache for ${settings.contextLength} tokens over ${plural(settings.slots, 'slot')}, ` +
-    `${formatBytes(compute)} buffers.`
+    `${formatBytes(compute)} buffers${attentionText(origin)}.`
   );
+}
+
+/** What members without flash attention need besides, where there are any. */
+function attentionText({ members, assignment }: PlanOrigin): string {
+  const { plainAttentionBytes } = assignment.packing.costs;
+  if (plainAttentionBytes === 0 || members.every((member) => deviceClassOf(member) !== 'cpu')) return '';
+  return `, and for attention ${formatBytes(plainAttentionBytes)} more on each member without a graphics card`;
 }
 
 /** Why members run this build and no other, where the user did not say and they differ. */

@@ -6,7 +6,7 @@ import type { Help } from './shortfall.ts';
 export function helpText(help: Help, nameOf: (address: string) => string): string {
   switch (help.kind) {
     case 'AnotherMember':
-      return `Another member that shares ${formatBytes(help.memoryBytes)} would do.`;
+      return `Another member with a graphics card that shares ${formatBytes(help.memoryBytes)} would do.`;
     case 'MoreMemory':
       return `${nameOf(help.address)} sharing ${formatBytes(help.memoryBytes)} would do.`;
     case 'SmallerContext':
