@@ -42,7 +42,7 @@ test('members come, get lost, return, pause and lead', () => {
     member('e'),
   );
   expect(texts(poolNews(before, after))).toEqual([
-    'b is lost: nothing was heard of it for three seconds.',
+    'b is lost: it does not answer any more.',
     'c pauses its sharing.',
     'd shares again.',
     'e has joined.',

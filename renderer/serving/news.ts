@@ -97,7 +97,7 @@ function memberLine(name: string, before: MemberLife, state: MemberLife): Line[]
     case 'suspect':
       return [];
     case 'lost':
-      return [{ text: `${name} is lost: nothing was heard of it for three seconds.`, tone: 'problem' }];
+      return [{ text: `${name} is lost: it does not answer any more.`, tone: 'problem' }];
     case 'left':
       return [{ text: `${name} has left.`, tone: 'quiet' }];
   }
