@@ -4,6 +4,7 @@ import type { Browser, Page } from '@playwright/test';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callMember } from '../electron/cli/callMember.ts';
+import { poolFingerprint } from '../electron/pool/trust/poolFingerprint.ts';
 import { generateModel } from './models/generateModel.ts';
 import { hasChromium, launchChromium } from './testing/chromium.ts';
 import { demoCorpus, demoModelPath } from './testing/demoCorpus.ts';
@@ -44,6 +45,10 @@ describe.skipIf(!hasChromium)('two members and their windows', () => {
     await page.getByRole('button', { name: 'Invite' }).click();
     await page.getByRole('button', { name: 'Copy the token' }).waitFor();
     const token = (await page.locator('.token code').textContent()) ?? '';
+    // What whoever opens the link is asked to compare.
+    const { pool: made } = await callMember(desk.home, 'status', {});
+    await page.getByText(poolFingerprint(made?.id ?? 'none'), { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Copy the link' }).waitFor();
     await page.getByRole('button', { name: 'Done' }).click();
     // An invite that is withdrawn is gone, and lets nobody in.
     const pending = page.getByRole('region', { name: 'Pending joins' });

@@ -257,7 +257,12 @@ export const roomActions: Partial<MemberActions> = {
   }),
   conversation: async () => conversation,
   doctor: async () => doctor,
-  invite: async () => ({ token: `roomful1:${'Abc3'.repeat(40)}`, expiresAtMs: Date.now() + 600_000 }),
+  invite: async () => ({
+    token: `roomful1:${'Abc3'.repeat(40)}`,
+    link: `roomful://join/${'Abc3'.repeat(40)}`,
+    fingerprint: Array.from({ length: 13 }, () => 'ab3c').join(' '),
+    expiresAtMs: Date.now() + 600_000,
+  }),
   sharing: async () => ({
     paused: false,
     pinned: true,

@@ -12,6 +12,7 @@ import type {
 } from '../gateway/memberApi.ts';
 import { formatBytes } from '../planner/formatBytes.ts';
 import { createPrivateFile, readPrivateFile } from '../pool/privateFile.ts';
+import { poolFingerprint } from '../pool/trust/poolFingerprint.ts';
 import { callMember, followMember } from './callMember.ts';
 import { homeOf, homeOption } from './homeOption.ts';
 import { parseBytes } from './parseBytes.ts';
@@ -43,8 +44,11 @@ export function poolCommands(): Command[] {
       .option('--minutes <n>', 'how long it is good for', parseMinutes, 10)
       .action(async (options: CommonOptions & { minutes: number }) => {
         const { minutes } = options;
-        const lineOf = ({ token }: MethodResult<'invite'>): string =>
-          `On the other machine run \`roomful join\` within ${minutes} minutes, and paste this:\n\n${token}\n`;
+        const lineOf = ({ token, link, fingerprint }: MethodResult<'invite'>): string =>
+          [
+            `On the other machine run \`roomful join\` within ${minutes} minutes, and paste this:\n\n${token}\n`,
+            `Or open this link there. It asks to compare the fingerprint of the pool: ${fingerprint}\n\n${link}\n`,
+          ].join('\n');
         await tell(options, 'invite', { ttlMs: Math.round(minutes * 60_000) }, lineOf);
       }),
     asking('join', 'join the pool of an invite token')
@@ -192,7 +196,8 @@ function statusText({ self, pool, coordinator, epoch, members, pipelines }: Pool
     formatBytes(shareBytes),
     reject?.kind ?? '',
   ]);
-  return [heading, '', textTable(['member', 'state', 'address', 'shares', ''], rows), ...serving].join('\n');
+  const about = pool === null ? [heading] : [heading, `Fingerprint of the pool: ${poolFingerprint(pool.id)}`];
+  return [...about, '', textTable(['member', 'state', 'address', 'shares', ''], rows), ...serving].join('\n');
 }
 
 function pipelineLine({ modelId, state, reason, placement, hops, driver }: ServingPipeline): string {

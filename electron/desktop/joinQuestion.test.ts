@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { formatInvite } from '../pool/trust/inviteToken.ts';
-import { fingerprint, joinQuestion } from './joinQuestion.ts';
+import { formatInvite, inviteLink } from '../pool/trust/inviteToken.ts';
+import { poolFingerprint } from '../pool/trust/poolFingerprint.ts';
+import { joinQuestion } from './joinQuestion.ts';
 
 const invite = {
   pool: `${'abcdefgh'.repeat(6)}wxyz`,
@@ -10,14 +11,15 @@ const invite = {
   hosts: ['192.168.1.2'],
   port: 4000,
 };
-const link = formatInvite(invite).replace('roomful1:', 'roomful://join/');
+const link = inviteLink(formatInvite(invite));
 const asked = { now: 0, pool: null };
 
 test('it names the pool and its fingerprint', () => {
   const { message, detail, token } = joinQuestion(link, asked);
   expect(message).toBe('Join the pool “The room”?');
-  expect(detail).toContain(`Fingerprint: ${fingerprint(invite.pool)}`);
-  expect(fingerprint(invite.pool)).toMatch(/^(abcd efgh ){6}wxyz$/);
+  expect(detail).toContain(`Fingerprint: ${poolFingerprint(invite.pool)}`);
+  expect(link).toMatch(/^roomful:\/\/join\/[\w-]+$/);
+  expect(poolFingerprint(invite.pool)).toMatch(/^(abcd efgh ){6}wxyz$/);
   expect(joinQuestion(`${link}/`, asked).token).toBe(token);
 });
 

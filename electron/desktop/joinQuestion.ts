@@ -1,4 +1,5 @@
 import { parseInvite } from '../pool/trust/inviteToken.ts';
+import { poolFingerprint } from '../pool/trust/poolFingerprint.ts';
 
 /** What a person is asked before a link lets this machine into a pool. */
 export interface JoinQuestion {
@@ -7,8 +8,6 @@ export interface JoinQuestion {
   message: string;
   detail: string;
 }
-
-const GROUP = 4;
 
 /**
  * Reads a `roomful://join/` link. Throws PoolError('BadInvite') for what is none, is cut off or mistyped, and an Error for
@@ -26,13 +25,8 @@ export function joinQuestion(link: string, { now, pool }: { now: number; pool: s
     token,
     message: `Join the pool “${invite.poolName}”?`,
     detail:
-      `Fingerprint: ${fingerprint(invite.pool)}\n\n` +
+      `Fingerprint: ${poolFingerprint(invite.pool)}\n\n` +
       'Compare it with that of whoever invites you, and join only a pool whose people you know: its members see this machine, ' +
       'and those that serve a model can read what is asked of it.',
   };
-}
-
-/** The id of a pool, which is the hash of its key, in groups that can be read aloud. */
-export function fingerprint(pool: string): string {
-  return (pool.match(new RegExp(`.{1,${GROUP}}`, 'g')) ?? []).join(' ');
 }

@@ -68,8 +68,14 @@ export interface MemberMethods {
   members: { params: NoParams; result: PoolMemberDetail[] };
   /** Makes a pool of which this machine is the first member and admin. */
   create: { params: { name: string }; result: PoolStatus };
-  /** A token that lets one machine in, for 10 minutes where `ttlMs` is left out. */
-  invite: { params: { ttlMs?: number | undefined }; result: { token: string; expiresAtMs: number } };
+  /**
+   * A token that lets one machine in, for 10 minutes where `ttlMs` is left out; the same as a link, and the pool's fingerprint,
+   * which whoever opens the link is asked to compare.
+   */
+  invite: {
+    params: { ttlMs?: number | undefined };
+    result: { token: string; link: string; fingerprint: string; expiresAtMs: number };
+  };
   /** Ends an invite that nobody has used. */
   withdrawInvite: { params: { invite: string }; result: PoolState['invites'] };
   join: { params: { token: string }; result: PoolStatus };

@@ -1,5 +1,7 @@
 import { PoolError } from '../pool/poolError.ts';
 import type { PoolMember } from '../pool/poolMember.ts';
+import { inviteLink, parseInvite } from '../pool/trust/inviteToken.ts';
+import { poolFingerprint } from '../pool/trust/poolFingerprint.ts';
 import type { EndpointMethod } from './access/endpointActions.ts';
 import type { ConversationMethod } from './conversations/conversationActions.ts';
 import { type DoctorSources, doctorReport } from './doctorReport.ts';
@@ -30,7 +32,11 @@ export function poolActions(
     status,
     members: async () => pool.members(),
     create: ({ name }) => after(pool.create(name)),
-    invite: ({ ttlMs }) => pool.trust.invite(ttlMs === undefined ? {} : { ttlMs }),
+    invite: async ({ ttlMs }) => {
+      const made = await pool.trust.invite(ttlMs === undefined ? {} : { ttlMs });
+      const fingerprint = poolFingerprint(parseInvite(made.token).pool);
+      return { ...made, link: inviteLink(made.token), fingerprint };
+    },
     withdrawInvite: async ({ invite }) => {
       await pool.trust.withdrawInvite(invite);
       return pool.trust.openInvites;

@@ -53,6 +53,11 @@ export function formatInvite(invite: Invite): string {
   return PREFIX + Buffer.concat([payload, checksum(payload)]).toString('base64url');
 }
 
+/** The link that carries a token: Roomful opens it and asks before it joins. */
+export function inviteLink(token: string): string {
+  return token.replace(PREFIX, LINK);
+}
+
 /**
  * Reads a token, also from a `roomful://join/` link and with white space around or in it. Throws PoolError('BadInvite') for
  * what is none, is cut off or mistyped.
