@@ -211,4 +211,31 @@ describe.skipIf(!hasChromium)('the playground', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
+
+  test.each([
+    [900, 600],
+    [1440, 900],
+  ])('the words of a large room can be read at %i x %i', async (width, height) => {
+    await openPlayground(width, height);
+    const add = page.getByRole('button', { name: 'Add a member', exact: true });
+    for (let more = 0; more < 7; more += 1) await add.click();
+    await page.getByRole('button', { name: 'Arrange', exact: true }).click();
+    const scale = () =>
+      page
+        .locator('.react-flow__viewport')
+        .evaluate((viewport) => new DOMMatrix(getComputedStyle(viewport).transform).a);
+    await expect.poll(scale).toBeLessThan(0.8);
+    const least = () =>
+      page.locator('.room-graph').evaluate((graph) => {
+        const viewport = graph.querySelector('.react-flow__viewport');
+        const drawn = viewport === null ? 0 : new DOMMatrix(getComputedStyle(viewport).transform).a;
+        const words = [...graph.querySelectorAll('.member-node strong, .member-node-line, .member-node .badge, text')];
+        return Math.min(...words.map((word) => Number.parseFloat(getComputedStyle(word).fontSize) * drawn));
+      });
+    await expect.poll(least).toBeGreaterThan(11.7);
+    const cutOff = await page
+      .locator('.member-node')
+      .evaluateAll((all) => all.filter((card) => card.scrollHeight > card.clientHeight + 1).length);
+    expect(cutOff).toBe(0);
+  });
 });

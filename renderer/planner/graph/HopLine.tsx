@@ -15,6 +15,7 @@ interface HopLineProps extends Pick<HopData, 'carries' | 'color'> {
 
 const LINE_HEIGHT = 16; // px
 const BESIDE_CURVE = 12; // px
+const BESIDE_STEEP = 12; // px
 
 /** What is drawn of a way between two cards: an arrow with a label. */
 export function HopLine({ from, to, carries, color, label, beneath, bend, flows = false }: HopLineProps) {
@@ -25,13 +26,28 @@ export function HopLine({ from, to, carries, color, label, beneath, bend, flows 
       <path d={path} markerEnd={`url(#hop-arrow-${tokens ? 'tokens' : color})`} />
       {flows && <path className="hop-flow" d={path} />}
       {beneath === undefined ? (
-        <text x={at.x} y={at.y}>
-          {label}
-        </text>
+        <OneLine {...{ from, to, tokens, at, label }} />
       ) : (
         <TwoLines {...{ from, to, tokens, at, label, beneath }} />
       )}
     </g>
+  );
+}
+
+/** Where a label beside a steep straight line begins or ends, so that it does not lie on it, however long it is. */
+function besideSteep(from: Box, to: Box, at: { x: number }): { x: number; anchor: 'start' | 'end' } {
+  const middle = (centre(from).x + centre(to).x) / 2;
+  return at.x < middle ? { x: middle - BESIDE_STEEP, anchor: 'end' } : { x: middle + BESIDE_STEEP, anchor: 'start' };
+}
+
+function OneLine({ from, to, tokens, at, label }: Omit<TwoLinesProps, 'beneath'>) {
+  const [dx, dy] = [centre(to).x - centre(from).x, centre(to).y - centre(from).y];
+  // Beside a slanted one it might lie under a card.
+  const beside = Math.abs(dy) > 3 * Math.abs(dx) && !tokens ? besideSteep(from, to, at) : null;
+  return (
+    <text x={beside?.x ?? at.x} y={at.y} style={{ textAnchor: beside?.anchor ?? 'middle' }}>
+      {label}
+    </text>
   );
 }
 
@@ -54,10 +70,7 @@ function TwoLines({ from, to, tokens, at, label, beneath }: TwoLinesProps) {
       ? at.y - BESIDE_CURVE - LINE_HEIGHT
       : at.y + BESIDE_CURVE;
   const second = !tokens && !steep ? first + 2 * LINE_HEIGHT - 4 : first + LINE_HEIGHT;
-  // Beside a steep line a label must not lie on it, however long it is.
-  const leftOf = at.x < (centre(from).x + centre(to).x) / 2;
-  const anchor = steep && !tokens ? (leftOf ? 'end' : 'start') : 'middle';
-  const x = steep && !tokens ? (centre(from).x + centre(to).x) / 2 + (leftOf ? -12 : 12) : at.x;
+  const { x, anchor } = steep && !tokens ? besideSteep(from, to, at) : ({ x: at.x, anchor: 'middle' } as const);
   return (
     <>
       <text x={x} y={first} style={{ textAnchor: anchor }}>

@@ -12,6 +12,7 @@ import { MOST_SLIDER_GB } from './sliderRange.ts';
 
 export type MemberNodeType = Node<Record<string, never>, 'member'>;
 
+const LAYERS = 'layers ';
 const PADDING = 12; // px, as in the style sheet
 
 /** One machine on the table: its name, its memory with the layers in it, and a slider to give it more or less. */
@@ -28,7 +29,8 @@ export const MemberNode = memo(function MemberNode({ id }: NodeProps<MemberNodeT
       <Head id={id} name={name} included={included} leads={leads} />
       <MemoryBar view={view} width={width - 2 * PADDING - 2} />
       <p className="member-node-line" title={line}>
-        {line}
+        {line.startsWith(LAYERS) && <span className="member-node-word">{LAYERS}</span>}
+        {line.startsWith(LAYERS) ? line.slice(LAYERS.length) : line}
       </p>
       <Memory id={id} name={name} memoryBytes={memoryBytes} />
     </div>
@@ -83,7 +85,7 @@ const Memory = memo(function Memory({ id, name, memoryBytes }: Pick<MemberView, 
 
 function lineOf({ idle, startLayer, endLayer, ms, plainRamBytes }: MemberView): string {
   if (idle !== null) return idle.charAt(0).toUpperCase() + idle.slice(1);
-  const layers = endLayer - startLayer === 1 ? `layer ${startLayer}` : `layers ${startLayer}–${endLayer - 1}`;
+  const layers = endLayer - startLayer === 1 ? `layer ${startLayer}` : `${LAYERS}${startLayer}–${endLayer - 1}`;
   const time = ms === null ? '' : ` · ${formatMs(ms)}`;
   return `${layers}${time}${plainRamBytes > 0 ? ' · partly in RAM' : ''}`;
 }

@@ -5,6 +5,7 @@ import { endGesture, moveMember, select, showRoom, usePlayground } from '../play
 import { ArrowHeads } from './ArrowHeads.tsx';
 import { HopEdge } from './HopEdge.tsx';
 import { type HopEdge as HopEdgeType, hopEdges, sameEdge } from './hopEdges.ts';
+import { LeastText } from './LeastText.tsx';
 import { MemberNode, type MemberNodeType } from './MemberNode.tsx';
 import { reuse } from './reuse.ts';
 import { roomNodes, sameNode } from './roomNodes.ts';
@@ -63,6 +64,7 @@ export function RoomGraph() {
           proOptions={pro}
           aria-label="The room: members and hops"
         >
+          <LeastText frame={frame} />
           <Background gap={22} size={1.2} />
         </ReactFlow>
       </div>
