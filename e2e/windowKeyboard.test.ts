@@ -109,12 +109,8 @@ describe.skipIf(!hasChromium)('the window without a mouse', () => {
     await page.screenshot({ path: `${SCREENSHOTS}/keyboard-plan.png` });
     await press('Serve');
     await page.getByText(/serves on/).waitFor({ timeout: 60_000 });
-    expect(
-      await page
-        .getByRole('region', { name: /^Placement of/ })
-        .getByRole('listitem')
-        .count(),
-    ).toBe(2);
+    const placement = page.getByRole('region', { name: /^Placement of/ });
+    await expect.poll(() => placement.locator('.live-card', { hasText: 'layer' }).count()).toBe(2);
 
     await press('Chat');
     await page.getByLabel('Your message').waitFor();
