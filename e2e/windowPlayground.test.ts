@@ -220,18 +220,14 @@ describe.skipIf(!hasChromium)('the playground', () => {
     const add = page.getByRole('button', { name: 'Add a member', exact: true });
     for (let more = 0; more < 7; more += 1) await add.click();
     await page.getByRole('button', { name: 'Arrange', exact: true }).click();
-    const scale = () =>
-      page
-        .locator('.react-flow__viewport')
-        .evaluate((viewport) => new DOMMatrix(getComputedStyle(viewport).transform).a);
+    const drawn = "new DOMMatrix(getComputedStyle(document.querySelector('.react-flow__viewport')).transform).a";
+    const scale = () => page.evaluate<number>(drawn);
     await expect.poll(scale).toBeLessThan(0.8);
+    const words = '.member-node strong, .member-node-line, .member-node .badge, .hop-edge text';
     const least = () =>
-      page.locator('.room-graph').evaluate((graph) => {
-        const viewport = graph.querySelector('.react-flow__viewport');
-        const drawn = viewport === null ? 0 : new DOMMatrix(getComputedStyle(viewport).transform).a;
-        const words = [...graph.querySelectorAll('.member-node strong, .member-node-line, .member-node .badge, text')];
-        return Math.min(...words.map((word) => Number.parseFloat(getComputedStyle(word).fontSize) * drawn));
-      });
+      page.evaluate<number>(
+        `Math.min(...[...document.querySelectorAll('${words}')].map((word) => Number.parseFloat(getComputedStyle(word).fontSize) * ${drawn}))`,
+      );
     await expect.poll(least).toBeGreaterThan(11.7);
     const cutOff = await page
       .locator('.member-node')
