@@ -4,6 +4,8 @@ import { listen, type RunningGateway } from './testing/demoGateway.ts';
 import { servedModels, type WholeModel, wholeModel } from './testing/wholeModel.ts';
 
 const demoModelPath = fileURLToPath(new URL('../../resources/demo/demo.gguf', import.meta.url));
+/** 1 to 60. */
+const seconds = /^([1-9]|[1-5]\d|60)$/;
 const messages = [{ role: 'user', content: 'Count to ten.' }];
 
 let model: WholeModel;
@@ -46,7 +48,8 @@ it('a queue that is full is told as 429 on every route, and has room again once 
     ['/v1/embeddings', { input: 'One, two' }],
   ] as const) {
     const answer = await post(path, body);
-    expect([path, answer.status, answer.headers.get('retry-after')]).toEqual([path, 429, '1']);
+    expect([path, answer.status]).toEqual([path, 429]);
+    expect(answer.headers.get('retry-after')).toMatch(seconds);
     expect(await answer.json()).toEqual({
       error: {
         message: expect.stringMatching(/2 requests are waiting/),
@@ -58,7 +61,8 @@ it('a queue that is full is told as 429 on every route, and has room again once 
   }
   for (const stream of [true, false]) {
     const answer = await post('/api/chat', { messages, stream });
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get('retry-after')).toMatch(seconds);
     expect(await answer.json()).toEqual({ error: expect.stringMatching(/2 requests are waiting/) });
   }
 

@@ -31,5 +31,11 @@ it.each<[string, unknown, number, string, string | null, string | null]>([
 ])('%s is told in the shape of OpenAI', (_name, error, status, type, param, code) => {
   const answer = asGatewayError(error);
   expect(answer.status).toBe(status);
+  expect(answer.retryAfter).toBe(status === 429 ? 1 : null);
   expect(answer.body()).toEqual({ error: { message: expect.not.stringContaining('secret'), type, param, code } });
+});
+
+it('tells when a full queue may have room again', () => {
+  expect(asGatewayError(new PipelineError('QueueFull', 'x', { retryAfter: 7 })).retryAfter).toBe(7);
+  expect(asGatewayError(new PipelineError('StageLost', 'x', { retryAfter: 7 })).retryAfter).toBeNull();
 });

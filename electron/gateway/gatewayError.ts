@@ -7,6 +7,8 @@ export interface GatewayErrorDetails {
   param?: string | null;
   /** For programs; null where the status says it all. */
   code?: string | null;
+  /** With 429: seconds after which to ask again. Default 1. */
+  retryAfter?: number | null;
   cause?: unknown;
 }
 
@@ -15,13 +17,16 @@ export class GatewayError extends Error {
   readonly status: number;
   readonly param: string | null;
   readonly code: string | null;
+  /** Seconds, with 429 alone; else null. */
+  readonly retryAfter: number | null;
 
-  constructor(message: string, { status, param = null, code = null, cause }: GatewayErrorDetails) {
+  constructor(message: string, { status, param = null, code = null, retryAfter = null, cause }: GatewayErrorDetails) {
     super(message, { cause });
     this.name = 'GatewayError';
     this.status = status;
     this.param = param;
     this.code = code;
+    this.retryAfter = status === 429 ? (retryAfter ?? 1) : null;
   }
 
   /** The shape that OpenAI clients read. */
@@ -42,7 +47,11 @@ export function invalidField(param: string | null, message: string, code: string
 export function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof PipelineError) {
-    return new GatewayError(error.message, { ...pipelineAnswers[error.kind], cause: error });
+    return new GatewayError(error.message, {
+      ...pipelineAnswers[error.kind],
+      retryAfter: error.retryAfter,
+      cause: error,
+    });
   }
   if (error instanceof HostError && error.kind !== 'HostRefused') {
     return new GatewayError(error.message, { status: 503, code: 'engine_lost', cause: error });

@@ -65,8 +65,8 @@ export interface ServingFigures {
   /** Between stages; `bytes` of activations that went that way. */
   hops: { from: string; to: string; predictedMs: number; measuredMs: number | null; bytes: number }[];
   /** From the driver to the first stage, and from the last one back to it. */
-  entry: { predictedMs: number; measuredMs: number | null };
-  exit: { predictedMs: number; measuredMs: number | null };
+  entry: { predictedMs: number; measuredMs: number | null; bytes: number };
+  exit: { predictedMs: number; measuredMs: number | null; bytes: number };
   /** From sending a decode step to its return, and of that the time between processes; null before the first. */
   stepMs: number | null;
   networkMs: number | null;

@@ -8,6 +8,7 @@ const counter = new PipelineCounter(2);
 counter.add({ requests: 1, promptTokens: 20, cachedTokens: 5, generatedTokens: 7 });
 counter.step([{ stage: 1, computeMs: 2, queueMs: 4, sentBytes: 300, wayMs: 1.5 }], 8);
 counter.prefilled(40);
+counter.add({ entryBytes: 900, exitBytes: 70 });
 const numbers = counter.numbers({ running: 1, queued: 2, slots: 4, networkMs: 2, exitMs: null });
 
 const predicted = {
@@ -26,6 +27,8 @@ describe('metricsText', () => {
     expect(text).toContain(`roomful_stage_queue_seconds{${labels},stage="1"} 0.004\n`);
     expect(text).toContain(`roomful_stage_sent_bytes_total{${labels},stage="1"} 300\n`);
     expect(text).toContain(`roomful_stage_way_seconds{${labels},stage="1"} 0.0015\n`);
+    expect(text).toContain(`roomful_entry_bytes_total{${labels}} 900\n`);
+    expect(text).toContain(`roomful_exit_bytes_total{${labels}} 70\n`);
     expect(text).toContain(`roomful_prefill_seconds{${labels}} 0.04\n`);
     // What was expected stands beside it, under the same labels.
     expect(text).toContain(`roomful_predicted_tokens_per_second{${labels}} 80\n`);

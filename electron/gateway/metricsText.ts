@@ -60,6 +60,18 @@ const ofPipelines: readonly Metric<PipelineNumbers>[] = [
     help: 'From the last stage back to the member that drives the pipeline.',
     read: (now) => seconds(now.exitMs),
   },
+  {
+    name: 'entry_bytes_total',
+    type: 'counter',
+    help: 'Frames sent to the first stage, where it is on another member.',
+    read: (now) => now.entryBytes,
+  },
+  {
+    name: 'exit_bytes_total',
+    type: 'counter',
+    help: 'Frames that came back from the last stage, where it is on another member.',
+    read: (now) => now.exitBytes,
+  },
 ];
 
 const ofStages: readonly Metric<StageNumbers>[] = [

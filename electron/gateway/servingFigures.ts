@@ -18,8 +18,8 @@ export function servingFigures({ stages, predicted, figures }: PipelineReport): 
       const [from, to] = [nameOf(index), nameOf(index + 1)];
       return { from, to, predictedMs: hopMs[index] ?? 0, measuredMs: ms, bytes };
     }),
-    entry: { predictedMs: entryMs, measuredMs: figures.entry.ms },
-    exit: { predictedMs: exitMs, measuredMs: figures.exit.ms },
+    entry: { predictedMs: entryMs, measuredMs: figures.entry.ms, bytes: figures.entry.bytes },
+    exit: { predictedMs: exitMs, measuredMs: figures.exit.ms, bytes: figures.exit.bytes },
     stepMs: hasStepped ? figures.stepMs : null,
     networkMs: hasStepped ? figures.networkMs : null,
     running: figures.running,

@@ -17,9 +17,16 @@ export type PipelineErrorKind = (typeof pipelineErrorKinds)[number];
 /** A request or a pipeline that could not go on; the message says in one line what happened and what to do. */
 export class PipelineError extends Error {
   readonly kind: PipelineErrorKind;
+  /** Of a full queue: seconds after which to ask again; null where that is not known. */
+  readonly retryAfter: number | null;
 
-  constructor(kind: PipelineErrorKind, message: string, options?: { cause?: unknown }) {
+  constructor(
+    kind: PipelineErrorKind,
+    message: string,
+    { retryAfter, ...options }: { cause?: unknown; retryAfter?: number } = {},
+  ) {
     super(message, options);
+    this.retryAfter = retryAfter ?? null;
     this.name = 'PipelineError';
     this.kind = kind;
   }

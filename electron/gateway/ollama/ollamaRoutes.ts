@@ -22,7 +22,7 @@ export function ollamaRoutes(routes: FastifyInstance, context: GatewayContext): 
     const answer = asGatewayError(error);
     if (reply.raw.destroyed) request.log.info('client left before its answer');
     else if (answer.status >= 500) request.log.error({ err: error }, 'request failed');
-    if (answer.status === 429) reply.header('retry-after', '1');
+    if (answer.retryAfter !== null) reply.header('retry-after', String(answer.retryAfter));
     return reply.status(answer.status).send({ error: answer.message });
   });
   routes.get('/version', () => ({ version: build }));

@@ -125,6 +125,10 @@ export async function formPipeline(
     vectors: vectorOf(request.textEmbedding),
     queueLimit: QUEUE_LIMIT,
     stepDeadlineMs: STEP_DEADLINE_MS,
+    crosses: {
+      entry: first.member.member !== coordinator.member,
+      exit: stages.at(-1)?.member.member !== coordinator.member,
+    },
   };
   const callings = stages.flatMap(({ member, name }) => callingsOf(name, member.address, `member ${member.member}`));
   const lose = (what: string, name: string, cause: unknown): void => {

@@ -10,6 +10,8 @@ counter.step(
   ],
   20,
 );
+counter.add({ entryBytes: 100, exitBytes: 45 });
+counter.add({ entryBytes: 20 });
 const numbers = (): PipelineNumbers =>
   counter.numbers({ running: 1, queued: 2, slots: 4, networkMs: 11, exitMs: null });
 
@@ -19,9 +21,9 @@ test('a view tells of the ways between stages, and how many tokens come', () => 
   expect(view.look(numbers(), 0)).toBe(true);
   expect(view.figures).toMatchObject({
     stages: [{ computeMs: 3 }, { computeMs: 5 }],
-    entry: { ms: 0.25 },
+    entry: { ms: 0.25, bytes: 120 },
     hops: [{ ms: 2, bytes: 4096 }],
-    exit: { ms: null },
+    exit: { ms: null, bytes: 45 },
     queued: 2,
     tokensPerSecond: 0,
   });

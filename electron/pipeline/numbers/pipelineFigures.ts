@@ -30,7 +30,7 @@ export class FiguresView {
 }
 
 function figuresOf(numbers: PipelineNumbers, tokensPerSecond: number): PipelineFigures {
-  const { stages, exitMs, slots: _, prefillMs: __, stepMs, networkMs, ...counts } = numbers;
+  const { stages, exitMs, entryBytes, exitBytes, slots: _, prefillMs: __, stepMs, networkMs, ...counts } = numbers;
   const [first, ...later] = stages;
   return {
     ...counts,
@@ -38,9 +38,9 @@ function figuresOf(numbers: PipelineNumbers, tokensPerSecond: number): PipelineF
     stepMs: rounded(stepMs),
     networkMs: rounded(networkMs),
     stages: stages.map(({ computeMs, queueMs }) => ({ computeMs: rounded(computeMs), queueMs: rounded(queueMs) })),
-    entry: { ms: known(first?.wayMs ?? null), bytes: 0 },
+    entry: { ms: known(first?.wayMs ?? null), bytes: entryBytes },
     hops: later.map(({ wayMs }, index) => ({ ms: known(wayMs), bytes: stages[index]?.sentBytes ?? 0 })),
-    exit: { ms: known(exitMs), bytes: 0 },
+    exit: { ms: known(exitMs), bytes: exitBytes },
   };
 }
 

@@ -15,6 +15,9 @@ export interface PipelineNumbers {
   generatedTokens: number;
   draftedTokens: number;
   acceptedTokens: number;
+  /** Frames to the first stage and from the last one, where that is another member's: bytes. */
+  entryBytes: number;
+  exitBytes: number;
   /** From sending a decode step to its return. */
   stepMs: number;
   /** From sending a chunk of a prompt to its return; 0 before there was one. */
@@ -39,7 +42,14 @@ export interface StageNumbers {
 
 type Counts = Pick<
   PipelineNumbers,
-  'requests' | 'promptTokens' | 'cachedTokens' | 'generatedTokens' | 'draftedTokens' | 'acceptedTokens'
+  | 'requests'
+  | 'promptTokens'
+  | 'cachedTokens'
+  | 'generatedTokens'
+  | 'draftedTokens'
+  | 'acceptedTokens'
+  | 'entryBytes'
+  | 'exitBytes'
 >;
 
 /** Weight of the newest step in an average. */
@@ -54,6 +64,8 @@ export class PipelineCounter {
     generatedTokens: 0,
     draftedTokens: 0,
     acceptedTokens: 0,
+    entryBytes: 0,
+    exitBytes: 0,
   };
   readonly #stages: StageNumbers[];
   #steps = 0;
@@ -73,6 +85,8 @@ export class PipelineCounter {
       generatedTokens: now.generatedTokens + (counts.generatedTokens ?? 0),
       draftedTokens: now.draftedTokens + (counts.draftedTokens ?? 0),
       acceptedTokens: now.acceptedTokens + (counts.acceptedTokens ?? 0),
+      entryBytes: now.entryBytes + (counts.entryBytes ?? 0),
+      exitBytes: now.exitBytes + (counts.exitBytes ?? 0),
     };
   }
 

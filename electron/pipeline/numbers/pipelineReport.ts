@@ -58,7 +58,7 @@ export type PlannedPace = z.infer<typeof predictionSchema>;
 const waySchema = z.object({
   /** Of a decode step; null while it was not measured. */
   ms: z.number().nullable(),
-  /** Of activations, since the pipeline was formed. */
+  /** Since the pipeline was formed: between stages of activations, else of whole frames that cross to another member. */
   bytes: z.number(),
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
 import { RunEmbed, StepFrame } from '../../wire/generated/roomful/v1/ring.ts';
+import { encodeStepFrame } from '../../wire/stepFrameCodec.ts';
 import { PipelineError } from '../pipelineError.ts';
 import { greedySampling } from '../sampling/plainSampling.ts';
 import type { GeneratedToken, GenerateRequest } from '../serving/servedModel.ts';
@@ -305,8 +306,28 @@ test('requests beyond the seats wait, and beyond the queue are refused', async (
   const two = collect(ring.pipeline.generate(request([2]), never));
   const three = collect(ring.pipeline.generate(request([3]), never));
   const four = collect(ring.pipeline.generate(request([4]), never));
-  await expect(four).rejects.toMatchObject({ kind: 'QueueFull' });
+  await expect(four).rejects.toMatchObject({ kind: 'QueueFull', retryAfter: 1 });
   expect(await Promise.all([one, two, three])).toEqual([[1], [2], [3]].map((prompt) => expected(prompt, 5)));
+});
+
+test('bytes of frames count at the ends that cross to another member, and only there', async () => {
+  for (const [entry, exit] of [
+    [true, true],
+    [true, false],
+    [false, true],
+    [false, false],
+  ] as const) {
+    const ring = new EchoRing({ slots: 1, crosses: { entry, exit } });
+    const back = vi.spyOn(ring.pipeline, 'receive');
+    await collect(ring.pipeline.generate(request([1, 2, 3, 4, 5, 6]), never));
+    // The ring writes its answers into the same frames.
+    const asSent = (frame: StepFrame): StepFrame => ({ ...frame, committed: [], timings: [], failure: undefined });
+    const sent = ring.frames.reduce((sum, frame) => sum + encodeStepFrame(asSent(frame)).length, 0);
+    const came = back.mock.calls.reduce((sum, [frame]) => sum + encodeStepFrame(frame).length, 0);
+    expect(came).toBeGreaterThan(0);
+    const { entryBytes, exitBytes } = ring.pipeline.numbers;
+    expect([entryBytes, exitBytes]).toEqual([entry ? sent : 0, exit ? came : 0]);
+  }
 });
 
 test('a token is committed once, whatever comes back twice or late', async () => {

@@ -6,6 +6,7 @@ import {
   RunEmbed,
   type StepFrame,
 } from '../../wire/generated/roomful/v1/ring.ts';
+import { encodeStepFrame } from '../../wire/stepFrameCodec.ts';
 import { PipelineCounter, type PipelineNumbers } from '../numbers/pipelineNumbers.ts';
 import { type StepTimes, stepTimes } from '../numbers/stepTimes.ts';
 import { PipelineError } from '../pipelineError.ts';
@@ -16,6 +17,7 @@ import type { Speculation } from '../speculation/speculation.ts';
 import { generatedTokens } from './generatedTokens.ts';
 import { groupSize } from './groupSize.ts';
 import { prefillChunk } from './prefillChunk.ts';
+import { retryAfter } from './retryAfter.ts';
 import { type Seat, SeatTable } from './seatTable.ts';
 import { Sequence } from './sequence.ts';
 import { StepCosts } from './stepCosts.ts';
@@ -44,6 +46,8 @@ export interface PipelineConfig {
   queueLimit: number;
   /** A step that has not come back after this many ms ends the pipeline. */
   stepDeadlineMs: number;
+  /** Which ends of the ring cross to another member, so that their bytes are counted; none where it is left out. */
+  crosses?: { entry: boolean; exit: boolean };
 }
 
 /** KV bookkeeping goes with the next step; when none is due within this many ms it goes alone. */
@@ -174,6 +178,7 @@ export class Pipeline {
   /** Takes a frame that came back from the last stage; `exitMs` is how long frames take from there, where it is known. */
   receive(frame: StepFrame, exitMs: number | null = null): void {
     this.#exitMs = exitMs ?? this.#exitMs;
+    if (this.config.crosses?.exit) this.#counter.add({ exitBytes: encodeStepFrame(frame).length });
     const step = this.#inFlight.get(frame.step);
     if (step === undefined || frame.pipeline !== this.config.id) return;
     this.#inFlight.delete(frame.step);
@@ -307,6 +312,7 @@ export class Pipeline {
       throw new PipelineError(
         'QueueFull',
         `${this.#waiting.length} requests are waiting already; try again in a moment.`,
+        { retryAfter: retryAfter(this.numbers) },
       );
     }
     const { sequenceLength } = this.config;
@@ -445,7 +451,7 @@ export class Pipeline {
       clearTimeout(this.#bookkeeping);
       this.#bookkeeping = null;
     }
-    this.#send({
+    const frame: StepFrame = {
       pipeline: this.config.id,
       epoch: this.config.epoch,
       step,
@@ -457,7 +463,9 @@ export class Pipeline {
       timings: [],
       committed: [],
       failure: undefined,
-    });
+    };
+    if (this.config.crosses?.entry) this.#counter.add({ entryBytes: encodeStepFrame(frame).length });
+    this.#send(frame);
   }
 
   #checkDeadline(): void {

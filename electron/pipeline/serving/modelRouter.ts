@@ -8,6 +8,7 @@ import type { PipelineHost } from '../forming/pipelineHost.ts';
 import type { ModelText, VocabularyShelf } from '../forming/vocabularyShelf.ts';
 import type { PipelineReport } from '../numbers/pipelineReport.ts';
 import { PipelineError } from '../pipelineError.ts';
+import { retryAfter } from '../scheduler/retryAfter.ts';
 import type { PoolPipelines } from './poolPipelines.ts';
 import { remoteEmbed, remoteGenerate } from './remoteGenerate.ts';
 import type { EmbedRequest, GeneratedToken, GenerateRequest, ServedModel, ServedModels } from './servedModel.ts';
@@ -154,7 +155,7 @@ export class ModelRouter implements ServedModels {
       if (driver.self) yield* this.#own(id, report).generate(request, signal);
       else {
         const client = this.#clientOf(id, driver);
-        yield* remoteGenerate(client, { pipeline: report.id, driver: driver.name }, request, signal);
+        yield* remoteGenerate(client, placeOf(report, driver.name), request, signal);
       }
     } finally {
       this.#count(report.id, -1);
@@ -168,7 +169,7 @@ export class ModelRouter implements ServedModels {
     try {
       if (driver.self) return await this.#own(id, report).embed(request, signal);
       const client = this.#clientOf(id, driver);
-      return await remoteEmbed(client, { pipeline: report.id, driver: driver.name }, request, signal);
+      return await remoteEmbed(client, placeOf(report, driver.name), request, signal);
     } finally {
       this.#count(report.id, -1);
     }
@@ -253,4 +254,8 @@ export class ModelRouter implements ServedModels {
 /** Whether requests are answered, if only with why it is lost. */
 function canBeAsked({ state, createdAt }: PipelineReport): boolean {
   return createdAt > 0 && (state === 'serving' || state === 'draining' || state === 'failed');
+}
+
+function placeOf({ id, slots, figures }: PipelineReport, driver: string) {
+  return { pipeline: id, driver, retryAfter: figures === null ? 1 : retryAfter({ ...figures, slots }) };
 }

@@ -6,10 +6,17 @@ import { tokenSampling, wireSampling } from '../sampling/wireSampling.ts';
 import { remoteError } from './remoteError.ts';
 import type { EmbedRequest, GeneratedToken, GenerateRequest } from './servedModel.ts';
 
+/** A pipeline, the name of who drives it, and when its queue may have room again, were it full: seconds. */
+interface RemotePlace {
+  pipeline: string;
+  driver: string;
+  retryAfter: number;
+}
+
 /** See `ServedModel.generate`, of a pipeline that another member drives. */
 export async function* remoteGenerate(
   client: ServingClient,
-  { pipeline, driver }: { pipeline: string; driver: string },
+  { pipeline, driver, retryAfter }: RemotePlace,
   request: GenerateRequest,
   signal: AbortSignal,
 ): AsyncGenerator<GeneratedToken, void, void> {
@@ -27,21 +34,21 @@ export async function* remoteGenerate(
       yield { id, logprob, top };
     }
   } catch (cause) {
-    throw remoteError(cause, driver);
+    throw remoteError(cause, driver, retryAfter);
   }
 }
 
 /** See `ServedModel.embed`, of a pipeline that another member drives. */
 export async function remoteEmbed(
   client: ServingClient,
-  { pipeline, driver }: { pipeline: string; driver: string },
+  { pipeline, driver, retryAfter }: RemotePlace,
   { tokens, bulk = false }: EmbedRequest,
   signal: AbortSignal,
 ): Promise<Float32Array> {
   try {
     return await client.embed({ pipeline, tokens: [...tokens], bulk }, signal);
   } catch (cause) {
-    throw remoteError(cause, driver);
+    throw remoteError(cause, driver, retryAfter);
   }
 }
 
