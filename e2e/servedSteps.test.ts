@@ -72,7 +72,9 @@ describe.each([false, true])('steps of two stages, exact: %s', (exact) => {
     await vi.waitUntil(() => numbers()?.queued === QUEUE, { timeout: 30_000 });
     for (const fields of [{}, { service_tier: 'flex' }]) {
       const { status, headers } = await one(4, fields);
-      expect([status, headers.get('retry-after')]).toEqual([429, '1']);
+      expect(status).toBe(429);
+      // Seconds, by what it has measured.
+      expect(headers.get('retry-after')).toMatch(/^([1-9]|[1-5]\d|60)$/);
     }
     watch.release();
     leaving.abort();
