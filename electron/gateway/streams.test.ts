@@ -115,9 +115,14 @@ describe.each(routes)('a stream of $path', ({ path, body, idle, lost }) => {
   });
 });
 
-const left = [...routes, { path: '/v1/embeddings', body: { input: ['One', 'two'] } }];
-describe.each(left)('a client of $path', ({ path, body }) => {
-  it.each([true, false])('that leaves while it waits leaves nothing running (stream: %s)', async (stream) => {
+/** So many texts that nobody misses the midst of it. */
+const input = Array.from({ length: 200 }, (_, n) => `Text ${n}`);
+const left = [
+  ...routes.map(({ path, body }) => ({ path, body, streams: [true, false] })),
+  { path: '/v1/embeddings', body: { input }, streams: [false] },
+];
+describe.each(left)('a client of $path', ({ path, body, streams }) => {
+  it.each(streams)('that leaves while it waits leaves nothing running (stream: %s)', async (stream) => {
     const { model, begun, running } = waiting();
     const other = await listen({ models: servedModels(model) });
     const request = send(other.port, path, { ...body, stream });
@@ -129,11 +134,11 @@ describe.each(left)('a client of $path', ({ path, body }) => {
   });
 
   it('that leaves in the midst of it gives the real model its slot back', async () => {
-    const request = send(gateway.port, path, { ...body, stream: true });
-    if (path !== '/v1/embeddings') {
+    const request = send(gateway.port, path, { ...body, stream: streams.includes(true) });
+    if (streams.includes(true)) {
       const response = await answerOf(request);
       await once(response, 'data');
-    }
+    } else await vi.waitUntil(() => gateway.model.running() > 0, { timeout: 30_000, interval: 1 });
     request.destroy();
     await vi.waitUntil(() => gateway.model.running() === 0, { timeout: 30_000 });
   });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { pythonTemplate } from './pythonTemplate.ts';
-import type { RenderAnswer, TemplateOrder } from './templateOrders.ts';
+import type { RenderAnswer, TemplateAnswer, TemplateOrder } from './templateOrders.ts';
 
 /**
  * The entry of a template host: whatever a chat template does, which a stranger wrote, it does here. A process of its own, because
@@ -12,7 +12,7 @@ import type { RenderAnswer, TemplateOrder } from './templateOrders.ts';
 /** Electron's `process.parentPort`, as far as it is used here. */
 interface ParentPort {
   on(event: 'message', listener: (event: { data: TemplateOrder }) => void): void;
-  postMessage(message: RenderAnswer): void;
+  postMessage(message: TemplateAnswer): void;
 }
 
 let template: ReturnType<typeof pythonTemplate> | { broken: string } = { broken: 'there is none' };
@@ -29,9 +29,11 @@ if (electron === undefined) {
 // Ctrl-C in a terminal reaches every process of the group; only the parent decides when a host leaves.
 process.on('SIGINT', () => {});
 
-function take(order: TemplateOrder, answer: (answer: RenderAnswer) => void): void {
-  if ('source' in order) template = read(order.source);
-  else answer(render(order.values, order.longest));
+function take(order: TemplateOrder, answer: (answer: TemplateAnswer) => void): void {
+  if ('source' in order) {
+    answer({ kind: 'started' });
+    template = read(order.source);
+  } else answer(render(order.values, order.longest));
 }
 
 function read(source: string): typeof template {

@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import type { HostChild, HostLauncher } from '../../stage/hostLauncher.ts';
-import type { RenderAnswer, TemplateOrder } from '../../stage/templateOrders.ts';
+import type { TemplateAnswer, TemplateOrder } from '../../stage/templateOrders.ts';
 import { TemplateFailure } from './templateFailure.ts';
 
 export interface RendererLimits {
-  /** For one text, the start of its process included. */
+  /** For the start of a process: on a busy machine that takes its time, and it is no fault of the template. */
+  startMs: number;
+  /** For one text. */
   timeMs: number;
   /** UTF-16 units of a text. */
   longest: number;
 }
 
-const renderAnswer: z.ZodType<RenderAnswer> = z.discriminatedUnion('kind', [
+const templateAnswer: z.ZodType<TemplateAnswer> = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('started') }),
   z.strictObject({ kind: z.literal('text'), text: z.string() }),
   z.strictObject({ kind: z.literal('broken'), reason: z.string() }),
   z.strictObject({ kind: z.literal('refused'), reason: z.string() }),
@@ -33,6 +36,7 @@ export class TemplateQueue {
   readonly #limits: RendererLimits;
   readonly #wanted: Wanted[] = [];
   #child: HostChild | null = null;
+  #isStarted = false;
   #late: NodeJS.Timeout | undefined;
 
   constructor(source: string, launcher: HostLauncher, limits: RendererLimits) {
@@ -68,6 +72,7 @@ export class TemplateQueue {
   }
 
   #launch(): HostChild {
+    this.#isStarted = false;
     const child = this.#launcher.launch('template', {
       onSpawn: () => {},
       onMessage: (message) => {
@@ -83,9 +88,14 @@ export class TemplateQueue {
   }
 
   #take(message: unknown): void {
-    const answer = renderAnswer.safeParse(message);
+    const answer = templateAnswer.safeParse(message);
     if (!answer.success) {
       this.#lose('its process answers with something else');
+      return;
+    }
+    if (answer.data.kind === 'started') {
+      this.#isStarted = true;
+      this.#watchFirst();
       return;
     }
     const first = this.#wanted.shift();
@@ -104,8 +114,11 @@ export class TemplateQueue {
 
   #watchFirst(): void {
     clearTimeout(this.#late);
-    const { timeMs } = this.#limits;
-    if (!this.idle) this.#late = setTimeout(() => this.#lose(`it has not ended after ${timeMs / 1000} s`), timeMs);
+    if (this.idle) return;
+    const { startMs, timeMs } = this.#limits;
+    this.#late = this.#isStarted
+      ? setTimeout(() => this.#lose(`it has not ended after ${timeMs / 1000} s`), timeMs)
+      : setTimeout(() => this.#lose(`its process has not started after ${startMs / 1000} s`), startMs);
   }
 
   #end(): void {

@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { HostLauncher } from '../../stage/hostLauncher.ts';
 import { nodeLauncher } from '../../stage/nodeLauncher.ts';
 import { TemplateRenderer } from './templateRenderer.ts';
@@ -35,6 +35,30 @@ it('ends the one that does not end, and renders those behind it in a new process
   expect(await Promise.all(asked)).toEqual(['3', 'runaway', '5', 'runaway', '7']);
   expect(launched).toHaveLength(3);
 }, 30_000);
+
+it('does not blame a template for a process that is slow to start', async () => {
+  let runs = (): void => {};
+  const running = new Promise<void>((resolve) => {
+    runs = resolve;
+  });
+  const late: HostLauncher = {
+    launch: (host, listeners) => {
+      const child = nodeLauncher.launch(host, listeners);
+      return { ...child, send: (message) => void running.then(() => child.send(message)) };
+    },
+  };
+  const templates = new TemplateRenderer(late);
+  closing.push(templates);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const text = templates.render('<{{ n }}>', { n: 1 });
+    vi.advanceTimersByTime(30_000);
+    runs();
+    expect(await text).toBe('<1>');
+  } finally {
+    vi.useRealTimers();
+  }
+});
 
 it('leaves no process, and lets nobody wait, once it is closed', async () => {
   const templates = renderer();

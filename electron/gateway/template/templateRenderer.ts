@@ -2,7 +2,7 @@ import type { HostLauncher } from '../../stage/hostLauncher.ts';
 import { TemplateFailure } from './templateFailure.ts';
 import { type RendererLimits, TemplateQueue } from './templateQueue.ts';
 
-const LIMITS: RendererLimits = { timeMs: 10_000, longest: 32 * 1024 * 1024 };
+const LIMITS: RendererLimits = { startMs: 60_000, timeMs: 10_000, longest: 32 * 1024 * 1024 };
 /** Templates whose processes are kept for their next text. */
 const MOST_IDLE = 2;
 
