@@ -9,7 +9,7 @@ from openai import NotFoundError, OpenAI
 
 base_url, model, question = sys.argv[1:]
 client = OpenAI(base_url=base_url, api_key="unused", max_retries=0, timeout=60)
-asked = {"model": model, "temperature": 0, "messages": [{"role": "user", "content": question}]}
+asked = {"model": model, "temperature": 0, "messages": [{"role": "user", "content": question}], "max_tokens": 100}
 seen = {"models": [one.id for one in client.models.list()]}
 
 whole = client.chat.completions.create(**asked)
@@ -19,10 +19,13 @@ seen["usage_adds_up"] = whole.usage.total_tokens == whole.usage.prompt_tokens + 
 
 chunks = list(client.chat.completions.create(**asked, stream=True, stream_options={"include_usage": True}))
 seen["streamed"] = "".join(one.choices[0].delta.content or "" for one in chunks if one.choices)
-seen["usage_last"] = chunks[-1].choices == [] and chunks[-1].usage.completion_tokens == whole.usage.completion_tokens
+seen["usage_last"] = chunks[-1].choices == []
+seen["counted"] = [whole.usage.completion_tokens, chunks[-1].usage.completion_tokens]
 
-logprobs = client.chat.completions.create(**asked, max_tokens=3, logprobs=True, top_logprobs=2)
-seen["logprobs"] = [[one.token, len(one.top_logprobs)] for one in logprobs.choices[0].logprobs.content]
+logprobs = client.chat.completions.create(**{**asked, "max_tokens": 3}, logprobs=True, top_logprobs=2)
+said = logprobs.choices[0]
+seen["logprobs"] = [len(one.top_logprobs) for one in said.logprobs.content]
+seen["logprobs_of_text"] = "".join(one.token for one in said.logprobs.content) == said.message.content
 
 schema = {
     "type": "object",
@@ -50,11 +53,12 @@ message = called.choices[0].message
 call = message.tool_calls[0]
 seen["called"] = [called.choices[0].finish_reason, call.function.name, sorted(json.loads(call.function.arguments))]
 turns = [*asked["messages"], message, {"role": "tool", "tool_call_id": call.id, "content": "7 degrees"}]
-after = client.chat.completions.create(**{**asked, "messages": turns}, tools=tools, max_tokens=16)
+after = client.chat.completions.create(**{**asked, "messages": turns, "max_tokens": 16}, tools=tools)
 seen["after_call"] = after.choices[0].finish_reason
 
-written = client.responses.create(model=model, input=question, temperature=0)
-parts = client.responses.create(model=model, input=question, temperature=0, stream=True)
+request = {"model": model, "input": question, "temperature": 0, "max_output_tokens": 100}
+written = client.responses.create(**request)
+parts = client.responses.create(**request, stream=True)
 seen["response"] = written.output_text
 seen["response_streamed"] = "".join(one.delta for one in parts if one.type == "response.output_text.delta")
 
