@@ -11,6 +11,8 @@ import { upCommand } from './up.ts';
 /** The `roomful` command. Errors are one line on stderr; the exit code is 0 only on success. */
 export async function runCommand(): Promise<void> {
   process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
+    // A command that has something to end listens by itself.
+    if (process.stdout.listenerCount('error') > 1) return;
     // Whoever reads has seen enough, such as `head`.
     if (cause.code === 'EPIPE') process.exit();
     throw cause;

@@ -50,6 +50,7 @@ async function runUp(options: UpOptions): Promise<void> {
   if (other !== null) throw new Error(`The member ${other.self.name} runs with the data folder ${home} already.`);
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+    process.stdout.on('error', () => resolve());
     exitWithParent(resolve);
   });
   // Not at the top: loading a member takes most of a second, which every other command would wait for.
