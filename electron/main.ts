@@ -1,6 +1,7 @@
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { app } from 'electron';
 import { startDesktop } from './desktop/startDesktop.ts';
 import { systemSecretStore } from './desktop/systemSecretStore.ts';
 import { systemUpdater } from './desktop/systemUpdater.ts';
@@ -24,7 +25,7 @@ void startDesktop({
       lan: { multicast: true },
       windowFolder: path('../renderer'),
       secrets: systemSecretStore(home),
-      demoModel: join(process.resourcesPath, 'demo', 'demo.gguf'),
+      ...(app.isPackaged && { demoModel: join(process.resourcesPath, 'demo', 'demo.gguf') }),
     }),
   preload: path('../preload/preload.cjs'),
   icons: path('../../resources/icons'),
