@@ -41,6 +41,18 @@ describe('embeddings from three members', () => {
     expect(usage).toEqual({ prompt_tokens: 3 * textLength, total_tokens: 3 * textLength });
   });
 
+  it('come of one token as of many, also of several texts at once and after an answer', async () => {
+    const embed = (text: number[]) => model.embed({ tokens: text }, AbortSignal.timeout(20_000));
+    const shorts = texts.flatMap((text) => [text.slice(0, 1), text.slice(0, 2)]);
+    const alone = [];
+    for (const text of shorts) alone.push(await embed(text));
+    const answer = generated(model, texts[0] ?? [], 20);
+    for (const [index, vector] of (await Promise.all(shorts.map(embed))).entries()) {
+      expect(vectorDifference([...vector], [...(alone[index] ?? [])])).toBeLessThan(0.02 * Math.hypot(...vector));
+    }
+    await answer;
+  });
+
   it('depend on nothing that a slot holds already', async () => {
     const [text = []] = texts;
     await generated(model, text, 2);

@@ -189,9 +189,11 @@ export class StageRunner {
 
   /**
    * Rows that are computed alone: of drafts and of tokens of answers, and the last one of a prompt, so that it is the same where
-   * all before it are held already. An exact ring takes prompts chunk by chunk in any case.
+   * all before it are held already. An exact ring takes prompts chunk by chunk in any case. Of a text that becomes a vector none:
+   * no token hangs on its rounding.
    */
-  #aloneRows({ tokens, drafts, sample }: Run, exact: boolean): number {
+  #aloneRows({ tokens, drafts, sample, embed }: Run, exact: boolean): number {
+    if (embeds[embed] !== undefined) return 0;
     const rowsAlone = this.#options.rowsAlone === true;
     if (drafts > 0) return exact || rowsAlone ? tokens.length : 0;
     return rowsAlone && (tokens.length === 1 || (sample && !exact)) ? 1 : 0;
