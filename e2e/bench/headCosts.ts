@@ -36,7 +36,7 @@ export async function headCosts(path: string, sizes: readonly number[]): Promise
       await stage.decode({ runs: [{ ...run, drafts }], input: null, output: null, outputFormat: 'f32' });
       return performance.now() - began;
     };
-    await step(0, PROMPT_TOKENS, true);
+    await step(0, PROMPT_TOKENS, false);
     const times = new Map<string, number[]>();
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const rows of sizes) {
