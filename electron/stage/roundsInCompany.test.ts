@@ -23,6 +23,8 @@ test('a row is computed alone where one matrix would round it otherwise in compa
   const embedding = { 'token_embd.weight': tensor(Q8_0, 64, 512) };
   expect(rounds({ ...embedding, 'output.weight': tensor(Q4_0, 64, 512) })).toBe(false);
   expect(rounds(embedding)).toBe(true);
+  // What llama.cpp insists on, where a stage has neither embedding nor head.
+  expect(rounds({ ...quantized, 'token_embd.weight': tensor(F32, 64, 1) })).toBe(false);
 });
 
 test('on a device rows keep company; on a CPU a quantized cache leaves them alone', async () => {

@@ -24,10 +24,10 @@ export async function roundsInCompany({
   }
 }
 
-/** Of the matrices that rows are multiplied with; an embedding is only looked up, unless it is the head too. */
+/** Of the matrices that rows are multiplied with; an embedding is only looked up, unless it is the head too, and a single row fills the place of one. */
 export function weightsRoundInCompany(tensors: ReadonlyMap<string, Pick<TensorInfo, 'type' | 'dimensions'>>): boolean {
   const isLookedUp = (name: string): boolean => name === 'token_embd.weight' && tensors.has('output.weight');
   return [...tensors].some(
-    ([name, { type, dimensions }]) => dimensions.length > 1 && roundedOtherwise.has(type.name) && !isLookedUp(name),
+    ([name, { type, dimensions }]) => (dimensions[1] ?? 1) > 1 && roundedOtherwise.has(type.name) && !isLookedUp(name),
   );
 }
