@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { conversationActions } from '../electron/gateway/conversations/conversationActions.ts';
 import { ConversationStore } from '../electron/gateway/conversations/conversationStore.ts';
 import { createGateway } from '../electron/gateway/createGateway.ts';
-import type { EndpointAccess, LibraryState, PoolState, ServingPipeline } from '../electron/gateway/memberApi.ts';
+import type { PoolState, ServingPipeline } from '../electron/gateway/memberApi.ts';
 import { serveWindow } from '../electron/gateway/memberSocket.ts';
 import { demoModel, keptLog, LOCAL_TOKEN } from '../electron/gateway/testing/demoGateway.ts';
 import { figures, servingStage } from '../electron/gateway/testing/memberFixtures.ts';
@@ -20,6 +20,7 @@ import { readRendererFiles } from '../electron/gateway/window/rendererFiles.ts';
 import { WindowAccess } from '../electron/gateway/window/windowAccess.ts';
 import type { ServedModel } from '../electron/pipeline/serving/servedModel.ts';
 import { hasChromium, launchChromium } from './testing/chromium.ts';
+import { closedEndpoint, emptyLibrary } from './testing/emptyTopics.ts';
 
 const SCREENSHOTS = 'test-results/window';
 const TOKEN_MS = 100;
@@ -37,30 +38,15 @@ function slowed(model: WholeModel): ServedModel {
   };
 }
 
-const aloneInNoPool: TopicSource<PoolState> = {
-  value: {
-    status: { self: { id: 'm', name: 'desk' }, pool: null, coordinator: null, epoch: null, members: [], pipelines: [] },
-    members: [],
-    removed: null,
-    invites: [],
-  },
-  onChange: () => () => {},
-};
+/** A topic that never changes. */
+const still = <T>(value: T): TopicSource<T> => ({ value, onChange: () => () => {} });
 
-const emptyLibrary: TopicSource<LibraryState> = {
-  value: { models: [], elsewhere: [], folders: [], skipped: [], hasDemoModel: false, downloads: [] },
-  onChange: () => () => {},
-};
-
-const closedEndpoint: TopicSource<EndpointAccess> = {
-  value: {
-    lan: { wanted: false, port: 8443, addresses: [], problem: null },
-    origins: [],
-    keys: [],
-    recent: [],
-  },
-  onChange: () => () => {},
-};
+const aloneInNoPool = still<PoolState>({
+  status: { self: { id: 'm', name: 'desk' }, pool: null, coordinator: null, epoch: null, members: [], pipelines: [] },
+  members: [],
+  removed: null,
+  invites: [],
+});
 
 /** What the window shows beside the good case, on a gateway whose state the test turns. */
 describe.skipIf(!hasChromium)('the window', () => {
@@ -100,7 +86,7 @@ describe.skipIf(!hasChromium)('the window', () => {
     const files = await readRendererFiles(fileURLToPath(new URL('../dist/renderer', import.meta.url)));
     serveWindow(app, {
       api: localMemberApi(
-        { state, pool: aloneInNoPool, library: emptyLibrary, endpoint: closedEndpoint },
+        { state, pool: aloneInNoPool, library: still(emptyLibrary), endpoint: still(closedEndpoint) },
         conversationActions(new ConversationStore(chats)),
       ),
       files,

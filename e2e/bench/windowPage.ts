@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from '@playwright/test';
 import Fastify from 'fastify';
-import type { EndpointAccess, LibraryState, MemberState, PoolState } from '../../electron/gateway/memberApi.ts';
+import type { MemberState, PoolState } from '../../electron/gateway/memberApi.ts';
 import { serveWindow } from '../../electron/gateway/memberSocket.ts';
 import { localMemberApi, type MemberActions, MemberStateStore } from '../../electron/gateway/window/memberState.ts';
 import { readRendererFiles } from '../../electron/gateway/window/rendererFiles.ts';
 import { WindowAccess } from '../../electron/gateway/window/windowAccess.ts';
+import { closedEndpoint, emptyLibrary } from '../testing/emptyTopics.ts';
 
 const state: MemberState = { self: { id: 'm', name: 'desk' }, pipelines: [], endpoint: 'http://127.0.0.1/v1' };
 const pool: PoolState = {
@@ -13,22 +14,6 @@ const pool: PoolState = {
   members: [],
   removed: null,
   invites: [],
-};
-
-const library: LibraryState = {
-  models: [],
-  elsewhere: [],
-  folders: [],
-  skipped: [],
-  hasDemoModel: false,
-  downloads: [],
-};
-
-const endpoint: EndpointAccess = {
-  lan: { wanted: false, port: 0, addresses: [], problem: null },
-  origins: [],
-  keys: [],
-  recent: [],
 };
 
 export interface WindowPage {
@@ -47,8 +32,8 @@ export async function openWindowPage(actions: Partial<MemberActions> = {}): Prom
     {
       state: new MemberStateStore(state),
       pool: { value: pool, onChange: () => () => {} },
-      library: { value: library, onChange: () => () => {} },
-      endpoint: { value: endpoint, onChange: () => () => {} },
+      library: { value: emptyLibrary, onChange: () => () => {} },
+      endpoint: { value: closedEndpoint, onChange: () => () => {} },
     },
     actions,
   );

@@ -21,6 +21,8 @@ export interface StagedWindow {
   close(): Promise<void>;
 }
 
+import { closedEndpoint, emptyLibrary } from './emptyTopics.ts';
+
 /**
  * The built window on a member of which there is only what the test says: for states that real members are seldom in.
  * `routes` adds what else it answers.
@@ -32,20 +34,8 @@ export async function stageWindow(
   const topics = {
     state: new Topic(memberState()),
     pool: new Topic(poolState([member('desk')], null)),
-    library: new Topic<LibraryState>({
-      models: [],
-      elsewhere: [],
-      folders: [],
-      skipped: [],
-      hasDemoModel: false,
-      downloads: [],
-    }),
-    endpoint: new Topic<EndpointAccess>({
-      lan: { wanted: false, port: 8443, addresses: [], problem: null },
-      origins: [],
-      keys: [],
-      recent: [],
-    }),
+    library: new Topic<LibraryState>(emptyLibrary),
+    endpoint: new Topic<EndpointAccess>(closedEndpoint),
   };
   const access = new WindowAccess();
   const app = Fastify();

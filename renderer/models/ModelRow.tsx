@@ -3,6 +3,7 @@ import type { LibraryModel, ServingPipeline } from '../../electron/gateway/membe
 import { lineOf } from '../controls/lineOf.ts';
 import { callMember } from '../member/memberStore.ts';
 import { Life } from '../serving/Life.tsx';
+import { FitBadge } from './FitBadge.tsx';
 import type { FitView } from './fitOfModel.ts';
 import { modelFacts } from './modelFacts.ts';
 import { isUp } from './pipelinesOf.ts';
@@ -37,11 +38,7 @@ export function ModelRow({ model, hasNamesake, fit, pipelines, onServe, onPlan, 
               {state}
             </span>
           )}
-          {fit !== null && state === 'ready' && (
-            <span className="badge" data-tone={fit.tone}>
-              {fit.text}
-            </span>
-          )}
+          {state === 'ready' && <FitBadge fit={fit} />}
         </p>
         <Reading model={model} />
         {problem !== null && (

@@ -1,5 +1,6 @@
 import type { PoolModel, ServingPipeline } from '../../electron/gateway/memberApi.ts';
 import { Life } from '../serving/Life.tsx';
+import { FitBadge } from './FitBadge.tsx';
 import type { FitView } from './fitOfModel.ts';
 import { modelFacts } from './modelFacts.ts';
 import { isUp, otherPipelines, pipelinesOf } from './pipelinesOf.ts';
@@ -75,11 +76,7 @@ function HeldRow({ model, fit, pipelines, onServe, onPlan, onStop }: HeldRowProp
         </p>
         <p className="quiet small number">{modelFacts(model)}</p>
         <p className="row small">
-          {fit !== null && (
-            <span className="badge" data-tone={fit.tone}>
-              {fit.text}
-            </span>
-          )}
+          <FitBadge fit={fit} />
           <span className="quiet">on {holders.join(', ')}</span>
         </p>
       </div>

@@ -1,4 +1,4 @@
-import { type Box, edgePath } from './edgePath.ts';
+import { type Box, centre, edgePath } from './edgePath.ts';
 import type { HopData } from './hopEdges.ts';
 
 interface HopLineProps extends Pick<HopData, 'carries' | 'color'> {
@@ -81,8 +81,4 @@ function TwoLines({ from, to, tokens, at, label, beneath }: TwoLinesProps) {
       </text>
     </>
   );
-}
-
-function centre({ x, y, width, height }: Box): { x: number; y: number } {
-  return { x: x + width / 2, y: y + height / 2 };
 }

@@ -1,5 +1,6 @@
 import { useStore } from '@xyflow/react';
 import { type RefObject, useLayoutEffect } from 'react';
+import { magnification } from './magnification.ts';
 
 const LEAST_TEXT = 12; // px, as it is seen
 /** Below this scale a card has room for its name, its layers and their bands alone. */
@@ -13,8 +14,7 @@ export function LeastText({ frame }: { frame: RefObject<HTMLElement | null> }) {
   useLayoutEffect(() => {
     const element = frame.current;
     if (element === null) return;
-    const magnify = Number(getComputedStyle(document.documentElement).getPropertyValue('--magnify')) || 1;
-    const scale = zoom / magnify;
+    const scale = zoom / magnification();
     element.style.setProperty('--least', `${(LEAST_TEXT / scale).toFixed(1)}px`);
     element.dataset.detail = scale < SMALL ? 'small' : scale < DENSE ? 'dense' : 'full';
   }, [zoom, frame]);

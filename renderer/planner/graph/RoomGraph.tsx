@@ -7,6 +7,7 @@ import { HopEdge } from './HopEdge.tsx';
 import { type HopEdge as HopEdgeType, hopEdges, sameEdge } from './hopEdges.ts';
 import { LeastText } from './LeastText.tsx';
 import { MemberNode, type MemberNodeType } from './MemberNode.tsx';
+import { magnification } from './magnification.ts';
 import { reuse } from './reuse.ts';
 import { roomNodes, sameNode } from './roomNodes.ts';
 import '@xyflow/react/dist/base.css';
@@ -79,8 +80,7 @@ export function RoomGraph() {
 
 /** The whole room, its cards not larger than what stands around them. */
 function wholeRoom() {
-  const magnify = Number(getComputedStyle(document.documentElement).getPropertyValue('--magnify')) || 1;
-  return { padding: 0.12, maxZoom: 1.1 * magnify, minZoom: 0.4 };
+  return { padding: 0.12, maxZoom: 1.1 * magnification(), minZoom: 0.4 };
 }
 
 const unselect = () => select(null);

@@ -59,7 +59,7 @@ function along({ start, control, end }: Record<'start' | 'control' | 'end', Poin
   return { x: at(start.x, control.x, end.x), y: at(start.y, control.y, end.y) };
 }
 
-function centre({ x, y, width, height }: Box): Point {
+export function centre({ x, y, width, height }: Box): Point {
   return { x: x + width / 2, y: y + height / 2 };
 }
 
