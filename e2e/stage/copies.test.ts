@@ -64,6 +64,7 @@ test.each(SIZES)('activations of %i rows are copied twice at most between addon 
     sample: true,
     drafts: 0,
     embed: RunEmbed.RUN_EMBED_NONE,
+    copyFrom: undefined,
   };
   const frame = stepFrame({ pipeline: PIPELINE, epoch: EPOCH, step: 1, runs: [run], exact: true });
   await given.run(only(frame));

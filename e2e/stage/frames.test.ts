@@ -28,6 +28,7 @@ const run = (fields: Partial<Run> = {}): Run => ({
   start: 0,
   tokens: [5, 6, 7],
   embed: RunEmbed.RUN_EMBED_NONE,
+  copyFrom: undefined,
   sampling: greedy,
   sample: true,
   drafts: 0,

@@ -102,7 +102,16 @@ export class TestRing {
       const chunk = [...prompt.subarray(start, start + 16)];
       const last = start + chunk.length === prompt.length;
       const frame = await this.step([
-        { ...slot, start, tokens: chunk, sampling, sample: last, drafts: 0, embed: RunEmbed.RUN_EMBED_NONE },
+        {
+          ...slot,
+          start,
+          tokens: chunk,
+          sampling,
+          sample: last,
+          drafts: 0,
+          embed: RunEmbed.RUN_EMBED_NONE,
+          copyFrom: undefined,
+        },
       ]);
       committed = tokenOf(frame);
     }
@@ -119,6 +128,7 @@ export class TestRing {
             sample: true,
             drafts: 0,
             embed: RunEmbed.RUN_EMBED_NONE,
+            copyFrom: undefined,
           },
         ]),
       );

@@ -95,6 +95,7 @@ test('frames arrive whole and in order, those that were sent before the follower
           sample: false,
           drafts: 0,
           embed: RunEmbed.RUN_EMBED_NONE,
+          copyFrom: undefined,
         },
       ],
     }),

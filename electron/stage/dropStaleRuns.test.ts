@@ -11,6 +11,7 @@ const run = (slot: number, generation: number, tokens: number): Run => ({
   sample: false,
   drafts: 0,
   embed: RunEmbed.RUN_EMBED_NONE,
+  copyFrom: undefined,
 });
 
 test('a frame of current runs is taken as it is, without a copy', () => {

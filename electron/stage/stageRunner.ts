@@ -107,8 +107,11 @@ export class StageRunner {
     try {
       const { runs, activations } = this.#admit(frame);
       const closing = frame.closedSlots.map((slot) => this.#options.native.closeSlot(slot));
+      const copying = runs.flatMap(({ slot, start, copyFrom }) =>
+        copyFrom === undefined ? [] : [this.#options.native.copyPrefix(copyFrom.slot, slot, start)],
+      );
       const decoding = runs.length === 0 ? null : this.#decode(frame, runs, activations);
-      const [decoded] = await Promise.all([decoding, ...closing]);
+      const [decoded] = await Promise.all([decoding, ...closing, ...copying]);
       if (frame.failure !== undefined) return this.#result(frame, { failure: frame.failure });
       this.#stats.steps += 1;
       this.#stats.staleRuns += decoded?.result.dropped ?? 0;
@@ -136,15 +139,23 @@ export class StageRunner {
     const { slots, batch } = this.#options;
     const rows = frame.runs.reduce((sum, run) => sum + run.tokens.length, 0);
     if (rows > batch) throw new BadFrame(`${rows} tokens in a step; ${batch} are allowed.`);
-    for (const slot of [...frame.closedSlots, ...frame.runs.map((run) => run.slot)]) {
+    const copied = frame.runs.flatMap(({ copyFrom }) => copyFrom?.slot ?? []);
+    for (const slot of [...frame.closedSlots, ...frame.runs.map((run) => run.slot), ...copied]) {
       if (slot >= slots) throw new BadFrame(`Slot ${slot} does not exist; there are ${slots}.`);
     }
     if (frame.failure !== undefined) return { runs: [], activations: NO_BYTES };
     for (const slot of frame.closedSlots) this.#samplings.delete(slot);
     const current = dropStaleRuns(frame.runs, frame.activations, this.#rowBytes(frame, rows), this.#generations);
     this.#stats.staleRuns += current.dropped;
+    for (const run of current.runs) this.#checkCopy(run);
     for (const [slot, generation] of current.generations) this.#generations.set(slot, generation);
     return current;
+  }
+
+  /** Throws BadFrame where what is to be copied has made way for another sequence. */
+  #checkCopy({ slot, copyFrom }: Run): void {
+    if (copyFrom === undefined || (this.#generations.get(copyFrom.slot) ?? 0) <= copyFrom.generation) return;
+    throw new BadFrame(`Slot ${slot} was to go on from a sequence that has lost slot ${copyFrom.slot}.`);
   }
 
   /** Bytes of a row of the frame's activations, 0 where this stage takes none. Throws BadFrame when they do not fit. */

@@ -40,6 +40,7 @@ const frames = fc.record({
       sample: fc.boolean(),
       drafts: uint32,
       embed: fc.constantFrom(0, 1, 2, 3),
+      copyFrom: fc.option(fc.record({ slot: uint32, generation: uint32 }), { nil: undefined }),
     }),
     { maxLength: 4 },
   ),

@@ -49,6 +49,7 @@ class EchoRing {
   readonly pipeline: Pipeline;
   hold = false;
   stale = 0;
+  copies = 0;
 
   constructor(overrides: Partial<PipelineConfig> = {}, drafter: Drafter | null = null, deepest = 1) {
     const speculation = drafter && new Speculation({ drafter, most: 3, deepest, always: true });
@@ -71,7 +72,12 @@ class EchoRing {
       this.#sure.delete(slot);
     }
     expect(frame.runs.reduce((sum, { tokens }) => sum + tokens.length, 0)).toBeLessThanOrEqual(config.chunk);
-    for (const { slot, generation, start, tokens, truncateTo, sample, drafts, embed } of frame.runs) {
+    for (const { slot, generation, start, tokens, truncateTo, sample, drafts, embed, copyFrom } of frame.runs) {
+      if (copyFrom !== undefined) {
+        this.#copy(this.#kv.get(copyFrom.slot)?.tokens, start, (tokens) => this.#kv.set(slot, { generation, tokens }));
+        this.#copy(this.#sure.get(copyFrom.slot), start, (tokens) => this.#sure.set(slot, tokens));
+        this.copies += 1;
+      }
       const kv = this.#kv.get(slot) ?? { generation, tokens: [] };
       expect(generation).toBeGreaterThanOrEqual(kv.generation);
       kv.generation = generation;
@@ -107,6 +113,11 @@ class EchoRing {
       frame.committed.push({ slot, generation, position, tokens: sampled, ...nothing });
     }
     this.pipeline.receive(frame);
+  }
+
+  #copy(from: readonly number[] | undefined, length: number, take: (tokens: number[]) => void): void {
+    expect(from?.length).toBeGreaterThanOrEqual(length);
+    take((from ?? []).slice(0, length));
   }
 
   get liveSlots(): number {
@@ -164,12 +175,13 @@ const drafterOf = (right: (position: number) => boolean): Drafter => ({
 });
 
 test('with drafts of any quality, and requests that begin alike, the tokens are the same', async () => {
-  const prompts = fc.array(fc.array(fc.constantFrom(1, 2), { minLength: 1, maxLength: 40 }), {
-    minLength: 1,
-    maxLength: 6,
-  });
+  const prompt = fc
+    .tuple(fc.integer({ min: 0, max: 30 }), fc.array(fc.constantFrom(1, 2), { minLength: 1, maxLength: 10 }))
+    .map(([shared, rest]) => [...new Array<number>(shared).fill(1), ...rest]);
+  const prompts = fc.array(prompt, { minLength: 1, maxLength: 6 });
   const quality = fc.array(fc.boolean(), { minLength: 1, maxLength: 9 });
   let stale = 0;
+  let copies = 0;
   await fc.assert(
     fc.asyncProperty(
       prompts,
@@ -187,11 +199,13 @@ test('with drafts of any quality, and requests that begin alike, the tokens are 
         );
         expect(answers).toEqual(all.map((prompt) => expected(prompt, maxTokens)));
         stale += ring.stale;
+        copies += ring.copies;
       },
     ),
     { numRuns: 100 },
   );
   expect(stale).toBeGreaterThan(0);
+  expect(copies).toBeGreaterThan(0);
 });
 
 test('drafts that are right save steps, and are counted', async () => {

@@ -2,6 +2,7 @@ import {
   ActivationFormat,
   type Committed,
   type Epoch,
+  type PrefixSource,
   type Run,
   RunEmbed,
   type StepFrame,
@@ -17,11 +18,12 @@ import type { Speculation } from '../speculation/speculation.ts';
 import { generatedTokens } from './generatedTokens.ts';
 import { groupSize } from './groupSize.ts';
 import { prefillChunk } from './prefillChunk.ts';
+import { PrefixSharing } from './prefixSharing.ts';
 import { retryAfter } from './retryAfter.ts';
-import { type Seat, SeatTable } from './seatTable.ts';
+import type { Seat } from './seatTable.ts';
 import { Sequence } from './sequence.ts';
 import { StepCosts } from './stepCosts.ts';
-import { type NextRun, type NextStep, nextStep } from './stepScheduler.ts';
+import { type NextRun, type NextStep, nextStep, runOf } from './stepScheduler.ts';
 import { TextVector, type VectorOf } from './textVector.ts';
 
 export interface PipelineConfig {
@@ -81,7 +83,7 @@ export class Pipeline {
   readonly #send: (frame: StepFrame) => void;
   readonly #speculation: Speculation | null;
   readonly #now: () => number;
-  readonly #seats: SeatTable;
+  readonly #sharing: PrefixSharing;
   /** Of steps by the sequences that share them, and of one sequence by its rows. */
   readonly #costs = new StepCosts();
   readonly #draftCosts = new StepCosts();
@@ -90,7 +92,7 @@ export class Pipeline {
   readonly #waiting: Sequence[] = [];
   readonly #inFlight = new Map<number, StepInFlight>();
   readonly #deadline: NodeJS.Timeout;
-  #closedSlots: number[] = [];
+  readonly #closedSlots = new Set<number>();
   #bookkeeping: NodeJS.Timeout | null = null;
   #nextId = 0;
   #nextStep = 1;
@@ -110,22 +112,10 @@ export class Pipeline {
     this.#send = send;
     this.#speculation = config.rewinds ? speculation : null;
     this.#now = now;
-    this.#seats = new SeatTable(config.slots, config.exact ? config.chunk : 1);
+    this.#sharing = new PrefixSharing(config, this.#running);
     this.#counter = new PipelineCounter(config.stages);
     this.#deadline = setInterval(() => this.#checkDeadline(), Math.min(1000, config.stepDeadlineMs));
     this.#deadline.unref();
-  }
-
-  /**
-   * What a later request may go on from. Rows computed in other company may round differently, so an exact ring keeps whole
-   * chunks of the prompt, which that request would compute just so, and nothing of what came one by one.
-   */
-  #keptOf({ kept, promptLength }: Sequence): readonly number[] {
-    const { rewinds, exact, chunk } = this.config;
-    if (!rewinds) return [];
-    if (!exact) return kept;
-    const most = Math.min(kept.length, promptLength);
-    return kept.slice(0, most - (most % chunk));
   }
 
   readonly #chunkOf = (promptLength: number): number => {
@@ -185,13 +175,14 @@ export class Pipeline {
     this.#kindsInFlight[step.kind] -= 1;
     for (const { sequence } of step.carried) sequence.guesses.back(frame.step);
     this.#measure(step, frame);
+    const doubtful = this.#sharing.back(frame.step);
     if (frame.failure !== undefined) {
       const { stage, message } = frame.failure;
       const error = new PipelineError('DecodeFailed', `Stage ${stage} could not compute: ${message}`);
       for (const { sequence, seat } of step.carried) {
         if (sequence.seat === seat) this.#end(sequence, error, false);
-        this.#doubt(seat);
       }
+      for (const slot of doubtful) if (this.#sharing.doubt(slot)) this.#closedSlots.add(slot);
     }
     for (const committed of frame.committed) {
       const carried = step.carried.find(({ seat }) => seat.slot === committed.slot);
@@ -199,20 +190,6 @@ export class Pipeline {
       if (carried.seat.generation === committed.generation) this.#commit(carried, committed);
     }
     this.#pump();
-  }
-
-  /** What a slot held in that generation may not lie on every stage: it is freed, or whoever goes on from it begins anew. */
-  #doubt({ slot, generation }: Seat): void {
-    if (this.#seats.doubt(slot, generation)) {
-      this.#closedSlots.push(slot);
-      return;
-    }
-    for (const sequence of this.#running.values()) {
-      const { seat } = sequence;
-      if (seat?.slot !== slot || seat.generation <= generation || seat.kept === 0) continue;
-      // What is under way of it is dropped by its generation.
-      sequence.begin(this.#seats.renew(seat));
-    }
   }
 
   /** Ends the pipeline: every request that runs or waits rejects with `error`. */
@@ -308,7 +285,7 @@ export class Pipeline {
 
   #admit(request: GenerateRequest, vector: TextVector | null = null): Sequence {
     if (this.#failure !== null) throw this.#failure;
-    if (this.#seats.freeCount === 0 && this.#waiting.length >= this.config.queueLimit) {
+    if (this.#sharing.freeCount === 0 && this.#waiting.length >= this.config.queueLimit) {
       throw new PipelineError(
         'QueueFull',
         `${this.#waiting.length} requests are waiting already; try again in a moment.`,
@@ -343,10 +320,7 @@ export class Pipeline {
     const waiting = this.#waiting.indexOf(sequence);
     if (waiting >= 0) this.#waiting.splice(waiting, 1);
     if (!this.#running.delete(sequence.id) || sequence.seat === null) return false;
-    const { slot } = sequence.seat;
-    const kept = known ? this.#keptOf(sequence) : [];
-    if (kept.length === 0) this.#closedSlots.push(slot);
-    this.#seats.release(slot, kept);
+    if (!this.#sharing.leave(sequence, sequence.seat, known)) this.#closedSlots.add(sequence.seat.slot);
     this.#speculation?.forget(sequence.id);
     return true;
   }
@@ -355,6 +329,7 @@ export class Pipeline {
   #pump(): void {
     if (this.#failure !== null) return;
     this.#seatWaiting();
+    this.#sharing.review();
     const limits = {
       chunk: this.#chunkOf,
       prefillInFlight: this.config.stages + 1,
@@ -368,39 +343,49 @@ export class Pipeline {
       if (next === null) break;
       this.#sendStep(next.runs, next.kind);
     }
-    if (this.#closedSlots.length > 0 && this.#bookkeeping === null) {
+    if (this.#closedSlots.size > 0 && this.#bookkeeping === null) {
       this.#bookkeeping = setTimeout(() => {
         this.#bookkeeping = null;
-        if (this.#closedSlots.length > 0) this.#dispatch([], [], 'bookkeeping');
+        if (this.#closedSlots.size > 0) this.#dispatch([], [], 'bookkeeping');
       }, BOOKKEEPING_DELAY_MS);
     }
   }
 
   #seatWaiting(): void {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      // Every row counts for an embedding, so none may be held already.
-      const seat = this.#seats.take(next.vector === null ? next.request.promptTokens : []);
-      if (seat === null) return;
+      if (!this.#sharing.seat(next)) return;
       this.#waiting.shift();
-      next.begin(seat);
       this.#running.set(next.id, next);
+      this.#counter.add({ requests: 1 });
       if (next.vector === null) this.#speculation?.prepare(next.id, next.log);
-      const cachedTokens = seat.kept;
-      this.#counter.add({ requests: 1, cachedTokens, promptTokens: next.promptLength - cachedTokens });
-      next.request.onSeated?.({ cachedTokens });
     }
+  }
+
+  /** Says what the first run of a sequence goes on from; gives what is copied into its seat for that, null for nothing. */
+  #begin(sequence: Sequence): PrefixSource | null {
+    const copyFrom = this.#sharing.begin(sequence);
+    if (!sequence.toldBegin) {
+      sequence.toldBegin = true;
+      const cachedTokens = sequence.sent;
+      this.#counter.add({ cachedTokens, promptTokens: sequence.promptLength - cachedTokens });
+      sequence.request.onSeated?.({ cachedTokens });
+    }
+    return copyFrom;
   }
 
   #sendStep(planned: readonly NextRun[], kind: NextStep['kind']): void {
     let room = this.config.chunk - planned.reduce((sum, { count }) => sum + count, 0);
     const runs: Run[] = [];
     const carried: CarriedRun[] = [];
-    for (const { id, start, count, sample } of planned) {
-      const sequence = this.#running.get(id);
+    for (const next of planned) {
+      const sequence = this.#running.get(next.id);
       if (sequence?.seat == null) continue;
+      const copyFrom = sequence.isFresh ? this.#begin(sequence) : null;
+      const { start, count, sample } = copyFrom === null ? next : runOf(sequence, next.count);
       const drafts = sample && kind !== 'prefill' ? sequence.guesses.next.slice(0, room) : [];
       room -= drafts.length;
-      runs.push(this.#runOf(sequence, sequence.seat, { start, count, sample }, drafts));
+      const run = this.#runOf(sequence, sequence.seat, { start, count, sample }, drafts);
+      runs.push({ ...run, copyFrom: copyFrom ?? undefined });
       carried.push({ sequence, seat: sequence.seat });
       sequence.guesses.send(this.#nextStep, drafts);
       this.#counter.add({ draftedTokens: drafts.length });
@@ -408,6 +393,10 @@ export class Pipeline {
       sequence.sent = start + count + drafts.length;
       sequence.lastStep = this.#nextStep;
     }
+    this.#sharing.sent(
+      this.#nextStep,
+      runs.map(({ slot }) => slot),
+    );
     // Decodes of ascending slots are computed at once.
     runs.sort((a, b) => a.slot - b.slot);
     this.#dispatch(runs, carried, kind);
@@ -419,7 +408,7 @@ export class Pipeline {
     { slot, generation }: NonNullable<Sequence['seat']>,
     { start, count, sample }: Omit<NextRun, 'id'>,
     drafts: readonly number[],
-  ): Run {
+  ): Omit<Run, 'copyFrom'> {
     const { vector } = sequence;
     const answers = sample && vector === null;
     const tellsHow = answers && !sequence.toldHow;
@@ -445,8 +434,8 @@ export class Pipeline {
     this.#kindsInFlight[kind] += 1;
     const rows = runs.reduce((sum, { tokens }) => sum + tokens.length, 0);
     this.#inFlight.set(step, { carried, kind, rows, sentAt: this.#now() });
-    const closedSlots = this.#closedSlots;
-    this.#closedSlots = [];
+    const closedSlots = [...this.#closedSlots];
+    this.#closedSlots.clear();
     if (this.#bookkeeping !== null) {
       clearTimeout(this.#bookkeeping);
       this.#bookkeeping = null;

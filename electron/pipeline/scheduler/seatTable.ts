@@ -11,6 +11,13 @@ export interface Seat {
   readonly used: boolean;
 }
 
+/** What lies in a slot where nobody sits. */
+export interface LeftPrefix {
+  readonly slot: number;
+  readonly generation: number;
+  readonly tokens: readonly number[];
+}
+
 interface FreeSlot {
   /** What its KV holds, of the sequence that sat there last. */
   tokens: readonly number[];
@@ -20,8 +27,18 @@ interface FreeSlot {
   at: number;
 }
 
+interface Candidate {
+  slot: number;
+  free: FreeSlot;
+  /** Tokens of the prompt's beginning that lie there, and 0 where they are too few to be a reason for the seat. */
+  common: number;
+  worth: number;
+}
+
 /** A shorter common beginning, unless it is all of the prompt, is no reason to overwrite what another conversation may come back for. */
 const WORTH_KEEPING_TOKENS = 16;
+/** A slot keeps what a request has not in common with it where that is so many times what a copy must save: few come back. */
+const WORTH_SPARING_COPIES = 4;
 
 /**
  * The seats of one pipeline: the same numbers on every stage. A sequence that has ended leaves its KV in place, so that a
@@ -31,32 +48,42 @@ export class SeatTable {
   readonly #free = new Map<number, FreeSlot>();
   readonly #generations: number[];
   readonly #unit: number;
+  readonly #worthCopying: number;
   #releases = 0;
 
-  /** Beginnings are kept in multiples of `unit` tokens. */
-  constructor(slots: number, unit = 1) {
+  /** Beginnings are kept in multiples of `unit` tokens; a copy from one slot to another must save `worthCopying`. */
+  constructor(slots: number, { unit = 1, worthCopying = Number.POSITIVE_INFINITY } = {}) {
     this.#unit = unit;
+    this.#worthCopying = worthCopying;
     for (let slot = 0; slot < slots; slot += 1) this.#free.set(slot, { tokens: [], used: false, at: 0 });
     this.#generations = new Array<number>(slots).fill(0);
   }
 
   /**
-   * The free seat that holds most of the prompt's beginning; where none holds enough the one that has waited longest. Null
-   * when all are taken. The last token of the prompt never counts as kept: computing it gives the first of the answer.
+   * The free seat that holds most of the prompt's beginning; where none holds enough, or so many tokens more can be copied from
+   * `elsewhere` that it is worth it, the one that has waited longest. That one too where the best holds much else: what it has
+   * in common with the prompt can be copied, and who left it there may come back. Null when all are taken. The last token
+   * of the prompt never counts as kept: computing it gives the first of the answer.
    */
-  take(prompt: readonly number[]): Seat | null {
+  take(prompt: readonly number[], elsewhere = 0): Seat | null {
     const enough = Math.max(1, Math.min(WORTH_KEEPING_TOKENS, prompt.length - 1));
-    let best: { slot: number; free: FreeSlot; common: number } | null = null;
+    let best: Candidate | null = null;
+    let oldest: Candidate | null = null;
     for (const [slot, free] of this.#free) {
       const common = this.#whole(Math.min(commonLength(free.tokens, prompt), prompt.length - 1));
-      const worth = common >= enough ? common : 0;
-      const bestWorth = best !== null && best.common >= enough ? best.common : 0;
-      if (best === null || worth > bestWorth || (worth === bestWorth && goesBefore(slot, free, best))) {
-        best = { slot, free, common };
+      const candidate = { slot, free, common, worth: common >= enough ? common : 0 };
+      const older = (than: Candidate): boolean => goesBefore(slot, free, than);
+      if (best === null || candidate.worth > best.worth || (candidate.worth === best.worth && older(best))) {
+        best = candidate;
       }
+      if (oldest === null || older(oldest)) oldest = candidate;
     }
-    if (best === null) return null;
-    const { slot, free, common } = best;
+    if (best === null || oldest === null) return null;
+    const isBetterElsewhere = elsewhere - best.worth >= this.#worthCopying;
+    const isSpared =
+      best.free.tokens.length - best.common >= this.#worthCopying * WORTH_SPARING_COPIES &&
+      best.worth - oldest.common >= this.#worthCopying;
+    const { slot, free, common } = isBetterElsewhere || isSpared ? oldest : best;
     this.#free.delete(slot);
     const generation = (this.#generations[slot] ?? 0) + 1;
     this.#generations[slot] = generation;
@@ -69,12 +96,19 @@ export class SeatTable {
     this.#free.set(slot, { tokens, used: true, at: this.#releases });
   }
 
-  /** What the slot held in that generation is not certain any more; true where nobody sits there by now. */
-  doubt(slot: number, generation: number): boolean {
+  /** What the slot holds is not certain any more; false where somebody sits there. */
+  doubt(slot: number): boolean {
     const free = this.#free.get(slot);
-    if (free === undefined || this.#generations[slot] !== generation) return false;
+    if (free === undefined) return false;
     free.tokens = [];
     return true;
+  }
+
+  /** What lies where nobody sits. */
+  *left(): Generator<LeftPrefix> {
+    for (const [slot, { tokens }] of this.#free) {
+      if (tokens.length > 0) yield { slot, generation: this.#generations[slot] ?? 0, tokens };
+    }
   }
 
   /** The same slot for who sits there, with nothing in it that could be gone on from; runs of before are stale. */

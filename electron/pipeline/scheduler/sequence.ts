@@ -16,6 +16,12 @@ export class Sequence implements ScheduledSequence {
   /** Where the KV of every stage is to be cut with the next run; null where nothing lies beyond. */
   truncateTo: number | null = null;
   lastStep = -1;
+  /** Nothing of it has been sent from this seat: what it goes on from is still open. */
+  isFresh = true;
+  /** Whether it was said how much of its prompt is not computed again. */
+  toldBegin = false;
+  /** Whose prompt it has in common, and so much of it that it waits until that has been sent. */
+  awaits: { readonly holder: Sequence; readonly length: number } | null = null;
   /** Whether the last stage has been told how to sample. */
   toldHow = false;
   readonly guesses = new Guesses();
@@ -60,22 +66,35 @@ export class Sequence implements ScheduledSequence {
     return this.guesses.steps > 0 ? this.guesses.next.length : 0;
   }
 
+  /** Whether what it waits for may still come. */
+  get waits(): boolean {
+    return this.awaits !== null && !this.awaits.holder.hasEnded && this.awaits.holder.sent < this.awaits.length;
+  }
+
   get hasEnded(): boolean {
     return this.#ended;
   }
 
-  /** Tokens whose KV every stage holds, or will before anything that is sent from now on. */
-  get kept(): readonly number[] {
-    return this.log.slice(0, Math.min(this.sent, this.log.length));
+  /** Tokens of the log whose KV every stage holds, or will before anything that is sent from now on. */
+  get certain(): number {
+    return Math.min(this.sent, this.log.length);
   }
 
   /** Takes a seat, and goes on from what lies there. */
   begin(seat: Seat): void {
     this.seat = seat;
+    this.isFresh = true;
+    this.awaits = null;
     this.sent = seat.kept;
     this.truncateTo = seat.used ? seat.kept : null;
     this.toldHow = false;
     this.guesses.clear();
+  }
+
+  /** Goes on from so many tokens that are copied into its seat, in place of what lies there. */
+  goOnFromCopy(length: number): void {
+    this.sent = length;
+    this.truncateTo = null;
   }
 
   /** The log and the guesses under way: what every stage will have been sent. */

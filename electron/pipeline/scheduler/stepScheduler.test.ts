@@ -14,6 +14,7 @@ const sequence = (id: number, fields: Partial<ScheduledSequence>): ScheduledSequ
   bulk: false,
   drafting: false,
   ahead: 0,
+  waits: false,
   ...fields,
 });
 const decoding = (id: number, lastStep: number, fields: Partial<ScheduledSequence> = {}): ScheduledSequence =>

@@ -15,6 +15,8 @@ export interface ScheduledSequence {
   readonly drafting: boolean;
   /** Drafts that may travel on top of those that are being verified. */
   readonly ahead: number;
+  /** Another is sent first whose prompt begins alike. */
+  readonly waits: boolean;
 }
 
 /** Steps that have not come back. */
@@ -80,6 +82,7 @@ export function nextStep(
     if (sequence.sent >= sequence.length) {
       if (sequence.ahead > 0 && (ahead === null || goesBefore(sequence, ahead) < 0)) ahead = sequence;
     } else if (isPrefill) {
+      if (sequence.waits) continue;
       if (limits.sharedRows > 0) whole.push(sequence);
       if (prefill === null || goesBefore(sequence, prefill) < 0) prefill = sequence;
     } else if (!sequence.drafting) ready.push(sequence);
@@ -118,7 +121,8 @@ function orderAt(step: number): (a: ScheduledSequence, b: ScheduledSequence) => 
   return (a, b) => Number(waits(a)) - Number(waits(b)) || a.lastStep - b.lastStep || a.id - b.id;
 }
 
-function runOf(sequence: ScheduledSequence, most: number): NextRun {
+/** The next tokens of a sequence, `most` at most. */
+export function runOf(sequence: ScheduledSequence, most: number): NextRun {
   const count = Math.min(most, sequence.length - sequence.sent);
   const start = sequence.sent;
   return { id: sequence.id, start, count, sample: start + count === sequence.length };
