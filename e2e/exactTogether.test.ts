@@ -125,6 +125,11 @@ describe('with batching, drafts, steps on top of drafts and prefix reuse all on,
     );
 
     async function holdsAgainst(model: ServingModel, byModel: boolean): Promise<void> {
+      const cached = (): number => room.lead.models.numbers().at(-1)?.numbers?.cachedTokens ?? Number.NaN;
+      // Nothing lies anywhere yet: what these have in common is copied while the first of them runs.
+      const alike = asked.slice(0, 4).map((prompt) => generated(model, prompt, MOST_TOKENS));
+      expect(await Promise.all(alike)).toEqual(judged.slice(0, 4));
+      expect(cached()).toBe(CHUNK * (3 + 2 + 2));
       const greedy = (): Promise<number[]>[] => asked.map((prompt) => generated(model, prompt, MOST_TOKENS));
       const drawn = samplings.flatMap((sampling) =>
         sampledPrompts.map((promptTokens) => tokensOf(model, { promptTokens, maxTokens: MOST_TOKENS, sampling })),
@@ -157,15 +162,24 @@ describe('with batching, drafts, steps on top of drafts and prefix reuse all on,
       maxTokens: 40,
       sampling: { ...plainSampling, temperature: 0.7, seed: 3 + at, choice: 0 },
     }));
+    // Choices of one prompt, which the first of them computes for all.
+    const choices = [0, 1, 2, 3].map((choice) => ({
+      promptTokens: text(47, 60),
+      maxTokens: 40,
+      sampling: { ...plainSampling, temperature: 0.7, seed: 8, choice },
+    }));
     const plainly = await room.serve({ ...request, mostDrafts: 0 });
     const alone: GeneratedToken[][] = [];
+    const choicesAlone: GeneratedToken[][] = [];
     for (const one of apart) alone.push(await tokensOf(plainly, one));
+    for (const one of choices) choicesAlone.push(await tokensOf(plainly, one));
     await room.lead.models.stop(plainly.id);
     // Its own draft is nearly always right.
     const model = await room.serve({ ...request, draftPath: modelPath });
     expect(await Promise.all(apart.map((one) => tokensOf(model, one)))).toEqual(alone);
     // All of each prompt lies in a seat by now, but for its last token.
     expect(await Promise.all(apart.map((one) => tokensOf(model, one)))).toEqual(alone);
+    expect(await Promise.all(choices.map((one) => tokensOf(model, one)))).toEqual(choicesAlone);
     await room.lead.models.stop(model.id);
   }, 60_000);
 });

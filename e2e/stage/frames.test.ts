@@ -139,6 +139,38 @@ test('a run of a sequence that has lost its slot is dropped; others of the frame
   expect(after).toEqual([(before[0] ?? Number.NaN) + 1, before[1]]);
 });
 
+test('a run goes on from what another slot holds, on every stage, also where that one makes way in the next frame', async () => {
+  const tokens = Array.from({ length: 30 }, (_, at) => 40 + at);
+  const source = run({ slot: 1, tokens: tokens.slice(0, 25) });
+  const alone = await ring.step([run({ slot: 0, tokens })]);
+  const copy = { slot: 0, start: 20, tokens: tokens.slice(20), copyFrom: { slot: 1, generation: source.generation } };
+  const [, copied] = await Promise.all([
+    ring.step([source]),
+    ring.step([run(copy)]),
+    ring.step([run({ slot: 1, tokens: [9, 8, 7] })], { closedSlots: [1] }),
+  ]);
+  expect(copied.failure).toBeUndefined();
+  expect(copied.committed[0]?.tokens).toEqual(alone.committed[0]?.tokens);
+  // Its own run is stale, and with it the copy.
+  const stale = await ring.step([run({ ...copy, generation: source.generation })]);
+  expect(stale).toMatchObject({ committed: [], failure: undefined });
+});
+
+test.each([
+  ['from a slot that does not exist', { slot: 4 }, 'BadFrame', /does not exist/],
+  ['from a sequence that has lost its slot', { generation: 0 }, 'BadFrame', /has lost slot 1/],
+  ['of more than is held', { slot: 2 }, 'BadArgument', /holds 0 tokens/],
+  ['from the slot itself', { slot: 0 }, 'BadArgument', /different slots/],
+])('a copy %s is a failure that travels to the coordinator, and the ring goes on', async (_, from, kind, message) => {
+  const source = run({ slot: 1, tokens: [5, 6, 7, 8] });
+  await ring.step([source]);
+  const { generation } = source;
+  const failed = await ring.step([run({ start: 3, copyFrom: { slot: 1, generation, ...from } })]);
+  expect(failed.failure).toMatchObject({ stage: 0, kind, message: expect.stringMatching(message) });
+  expect(failed.committed).toEqual([]);
+  expect((await ring.step([run({ truncateTo: 0 })])).committed).toHaveLength(1);
+});
+
 test.each([
   ['a slot that does not exist', { slot: 4 }, 'BadFrame'],
   ['more tokens than a step may have', { tokens: new Array<number>(65).fill(1) }, 'BadFrame'],

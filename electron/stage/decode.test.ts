@@ -167,6 +167,41 @@ describe.each(['whole', 'chain'] as const)('slots of the %s', (kind) => {
   });
 });
 
+it('a copy takes its turn among steps that nobody waits for, and holds to the bit what its source held then', async () => {
+  const [stage] = chain.stages;
+  if (stage === undefined) throw new Error('no stages');
+  const tokens = (salt: number, length: number) =>
+    Int32Array.from({ length }, (_, at) => (at * 37 + salt * 101) % 1500);
+  const [prompt, other] = [tokens(1, 60), tokens(2, 50)];
+  const rows = async (slot: number, some: Int32Array, start: number): Promise<Buffer> => {
+    const output = Buffer.alloc(some.length * demoWidth * 4);
+    const run = { slot, start, tokens: some, truncateTo: start, sampling: null };
+    await stage.decode({ runs: [run], input: null, output, outputFormat: 'f32' });
+    return output;
+  };
+  const rest = (slot: number): Promise<Buffer> => rows(slot, prompt.subarray(40), 40);
+  await rows(0, prompt.subarray(0, 40), 0);
+  const alone = await rest(0);
+  // What the targets hold before must not matter.
+  await Promise.all([rows(1, other, 0), rows(2, other, 0), rows(3, other, 0)]);
+  const [, , , first, , , , second] = await Promise.all([
+    rows(0, prompt.subarray(0, 45), 0),
+    stage.copyPrefix(0, 1, 40),
+    // A copy of a copy, before anything was computed from the first.
+    stage.copyPrefix(1, 2, 40),
+    rest(1),
+    // The sources make way for others at once.
+    stage.closeSlot(0),
+    rows(0, other, 0),
+    stage.closeSlot(1),
+    rest(2),
+    stage.closeSlot(2),
+  ]);
+  expect(first.equals(alone)).toBe(true);
+  expect(second.equals(alone)).toBe(true);
+  expect((await rows(0, tokens(3, 20), 50)).equals(await rows(3, tokens(3, 20), 50))).toBe(true);
+});
+
 it('a slot gives the same bits whatever other slots do between its steps', async () => {
   const [stage] = chain.stages;
   if (stage === undefined) throw new Error('no stages');

@@ -43,6 +43,28 @@ test('where beginnings are kept in units, what is kept is whole units, and a sea
   expect(seats.take(upTo(25))).toMatchObject({ slot: 0, kept: 24 });
 });
 
+test('where a copy from elsewhere saves enough, or the best seat holds much else, the seat is the one that waited longest', () => {
+  const seats = new SeatTable(3, { worthCopying: 16 });
+  for (const _ of [0, 1, 2]) seats.take([1]);
+  seats.release(2, [9]);
+  seats.release(0, upTo(60));
+  seats.release(1, upTo(200));
+  const prompt = [...upTo(100), 7];
+  // What is in common with slot 1 would be all that stays of it.
+  expect(seats.take(prompt, 0)).toMatchObject({ slot: 2, kept: 0 });
+  expect([...seats.left()].map(({ slot, generation }) => [slot, generation])).toEqual([
+    [0, 1],
+    [1, 1],
+  ]);
+  // Here it is 44 tokens that nobody else has.
+  const longer = upTo(156);
+  expect(seats.take(longer, 170)).toMatchObject({ slot: 1, kept: 155 });
+  seats.release(1, upTo(200));
+  expect(seats.take(longer, 171)).toMatchObject({ slot: 0, kept: 60 });
+  // The only seat is gone on from.
+  expect(seats.take(prompt, 0)).toMatchObject({ slot: 1, kept: 100 });
+});
+
 test('a slot in doubt is not gone on from', () => {
   const seats = new SeatTable(1);
   seats.take([1]);

@@ -159,3 +159,10 @@ test('whole texts share a step as far as they fit, in their order', () => {
   expect(nextStep(texts.slice(1, 2), nothing, { ...shared, chunk: () => 10 })?.runs).toEqual([run(1, 7)]);
   expect(nextStep(texts, { ...nothing, prefill: 3 }, shared)).toBeNull();
 });
+
+test('a prompt that waits for another is not sent, and holds up nobody', () => {
+  const waiting = sequence(0, { waits: true });
+  expect(nextStep([waiting], nothing, limits)).toBeNull();
+  expect(ids(nextStep([waiting, sequence(1, { lastStep: 9 })], nothing, limits))).toEqual([1]);
+  expect(ids(nextStep([waiting, decoding(2, 9)], nothing, limits))).toEqual([2]);
+});

@@ -36,7 +36,7 @@ export interface GenerateRequest {
   sampling: TokenSampling;
   /** Nobody reads along: others go first. */
   bulk?: boolean;
-  /** Called once when it has a seat, with the tokens of the prompt that need not be computed again. */
+  /** Called once when it has a seat and waits for nothing, with the tokens of the prompt that need not be computed again. */
   onSeated?: (seated: { cachedTokens: number }) => void;
 }
 
