@@ -7,6 +7,7 @@ import { greedySampling } from '../sampling/plainSampling.ts';
 import type { GeneratedToken, GenerateRequest } from '../serving/servedModel.ts';
 import { type Drafter, Speculation } from '../speculation/speculation.ts';
 import { Pipeline, type PipelineConfig } from './pipeline.ts';
+import { expectedAnswer as expected, sumOf } from './testing/stagedRing.ts';
 
 const END = 0;
 const config: PipelineConfig = {
@@ -28,17 +29,6 @@ const request = (promptTokens: number[], maxTokens = 5): GenerateRequest => ({
   maxTokens,
   sampling: greedySampling,
 });
-
-function sumOf(log: readonly number[]): number {
-  return (log.reduce((sum, token) => sum + token, 1) % 97) + 1;
-}
-
-/** What a model that adds one to the sum of all tokens so far (mod 97) would say: never the end token. */
-function expected(promptTokens: number[], count: number): number[] {
-  const log = [...promptTokens];
-  for (let i = 0; i < count; i += 1) log.push(sumOf(log));
-  return log.slice(promptTokens.length);
-}
 
 /** A ring whose stages hold the KV of every slot and check what they are sent. */
 class EchoRing {

@@ -70,11 +70,11 @@ export class StagedRing {
       try {
         const computed = stage.compute({ ...frame, failure: back.failure }, index === faulty && frame.runs.length > 0);
         if (index < this.stages.length - 1) continue;
-        for (const { slot, generation, start, tokens, sample } of computed.filter((run) => run.sample)) {
+        for (const { slot, generation, start, tokens } of computed.filter(({ sample }) => sample)) {
           const position = start + tokens.length;
           const nothing = { logprobs: [], failure: undefined, hidden: [] };
           const token = sumOf(stage.kv.get(slot) ?? []);
-          if (sample) back.committed.push({ slot, generation, position, tokens: [token], ...nothing });
+          back.committed.push({ slot, generation, position, tokens: [token], ...nothing });
         }
       } catch (cause) {
         back.failure = { stage: index, kind: 'DecodeFailed', message: cause instanceof Error ? cause.message : '' };
