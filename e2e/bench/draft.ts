@@ -115,7 +115,7 @@ async function answer({ lead }: BenchRoom, model: ServingModel): Promise<Answere
     .map(({ questions: [question] }) => question ?? '')
     .slice(0, QUESTIONS);
   const numbers = () => {
-    const [driven] = lead.models.numbers();
+    const driven = lead.models.numbers().find(({ id }) => model.pipelines.includes(id));
     if (driven === undefined) throw new Error('The lead drives the pipeline.');
     return driven.numbers;
   };

@@ -102,6 +102,11 @@ export interface NativeRun {
    */
   aloneRows?: number;
   /**
+   * Rows behind the tokens, or behind what the slot holds where there are none, that only fill the blocks of a kernel up: computed,
+   * given to nobody and removed at once. Those that find no room in the context are left out. 0 where it is left out.
+   */
+  padRows?: number;
+  /**
    * What the last stage gives in place of a token; the other stages compute the run as any. `sum` is that of the rows of
    * the run, `last` its last row, both of their hidden states behind the output norm. `pooled` is what an embedder makes of
    * a text: the run holds all of it, and nothing of it is kept. Null gives nothing. Not together with `sampling`.

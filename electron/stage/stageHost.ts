@@ -4,6 +4,7 @@ import type { RingOutlet } from '../wire/ringOutlet.ts';
 import { RingServer } from '../wire/ringServer.ts';
 import { WireServer } from '../wire/wireServer.ts';
 import { loadAddon } from './loadAddon.ts';
+import { measureRowCosts } from './measureRowCosts.ts';
 import type { NativeAddon, NativeStage } from './nativeAddon.ts';
 import { roundsInCompany } from './roundsInCompany.ts';
 import { serveHost, WrongOrder } from './serveHost.ts';
@@ -57,6 +58,8 @@ serveHost(stageContract, (emit) => {
         emit('progress', fraction);
       });
       const rowsAlone = await roundsInCompany(options);
+      // On devices the kernels of few rows are bound by the weights alike.
+      const rowCosts = rowsAlone || options.gpuLayers > 0 ? null : await measureRowCosts(native, options);
       const { pipeline, epoch, position } = ring;
       const ringServer = new RingServer();
       const server = await WireServer.start({
@@ -81,6 +84,7 @@ serveHost(stageContract, (emit) => {
         slots,
         batch,
         rowsAlone,
+        rowCosts,
         send: (frame) => outlet.send(frame),
         wayMs: () => link?.way.ms ?? null,
         onFrame: () => {

@@ -11,6 +11,8 @@ import { committedOf } from './committedOf.ts';
 import { dropStaleRuns } from './dropStaleRuns.ts';
 import type { NativeRun, NativeSampling, NativeStage, NativeStepResult, RunEmbed, StageRole } from './nativeAddon.ts';
 import { nativeSampling } from './nativeSampling.ts';
+import { padRuns } from './padRuns.ts';
+import type { RowCosts } from './rowCosts.ts';
 import type { StageStats } from './stageContract.ts';
 
 /** Frames in the addon's queue: one that computes and others that follow without a pause. */
@@ -34,6 +36,8 @@ export interface StageRunnerOptions {
   batch: number;
   /** Computes tokens of answers, and drafts of them, each by itself, see roundsInCompany. */
   rowsAlone?: boolean;
+  /** What few rows cost, where it is known: others pad them where that is quicker. */
+  rowCosts?: RowCosts | null;
   /** What a frame takes to come from the process before this stage, ms; null while that is not known. */
   wayMs?: () => number | null;
   /** Hears of each frame that is this stage's to compute. */
@@ -54,6 +58,8 @@ export class StageRunner {
   readonly #takesRows: boolean;
   readonly #givesRows: boolean;
   readonly #generations = new Map<number, number>();
+  /** Most tokens that lie in a slot; fewer where drafts were rejected. */
+  readonly #held = new Map<number, number>();
   /** How the sequences of slots are sampled, on the stage that samples. */
   readonly #samplings = new Map<number, { generation: number; sampling: NativeSampling }>();
   readonly #stats: StageStats = {
@@ -144,11 +150,15 @@ export class StageRunner {
       if (slot >= slots) throw new BadFrame(`Slot ${slot} does not exist; there are ${slots}.`);
     }
     if (frame.failure !== undefined) return { runs: [], activations: NO_BYTES };
-    for (const slot of frame.closedSlots) this.#samplings.delete(slot);
+    for (const slot of frame.closedSlots) {
+      this.#samplings.delete(slot);
+      this.#held.delete(slot);
+    }
     const current = dropStaleRuns(frame.runs, frame.activations, this.#rowBytes(frame, rows), this.#generations);
     this.#stats.staleRuns += current.dropped;
     for (const run of current.runs) this.#checkCopy(run);
     for (const [slot, generation] of current.generations) this.#generations.set(slot, generation);
+    for (const { slot, start, tokens } of current.runs) this.#held.set(slot, start + tokens.length);
     return current;
   }
 
@@ -175,12 +185,18 @@ export class StageRunner {
     const output = this.#givesRows ? Buffer.allocUnsafe(rows * native.embeddingLength * 4) : null;
     const format = frame.format === ACTIVATION_FORMAT_F16 ? 'f16' : 'f32';
     const result = await native.decode({
-      runs: runs.map((run) => this.#nativeRun(run, frame.exact)),
+      runs: this.#padded(runs.map((run) => this.#nativeRun(run, frame.exact))),
       input: this.#takesRows ? { format, bytes: activations } : null,
       output,
       outputFormat: frame.exact ? 'f32' : 'f16',
     });
     return { result, output };
+  }
+
+  #padded(runs: NativeRun[]): NativeRun[] {
+    const { rowCosts, slots, batch } = this.#options;
+    if (rowCosts == null) return runs;
+    return padRuns(runs, { costs: rowCosts, slots, batch, held: (slot) => this.#held.get(slot) ?? 0 });
   }
 
   #nativeRun(run: Run, exact: boolean): NativeRun {

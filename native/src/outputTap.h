@@ -19,6 +19,8 @@ class OutputTap {
 
   /** From here on rows go to `destination`. */
   void begin(std::span<std::byte> destination);
+  /** For each row that is computed next whether it is left out; until then, and beyond them, all rows are taken. */
+  void leaveOut(std::span<const uint8_t> rows);
   /** Bytes written since begin(), or the reason why the output cannot be used. */
   Outcome<size_t> end();
 
@@ -33,6 +35,7 @@ class OutputTap {
   const int64_t columns_;
   std::span<std::byte> destination_;
   bool open_ = false;
+  std::span<const uint8_t> leftOut_;
   size_t written_ = 0;
   const char* problem_ = nullptr;
 };

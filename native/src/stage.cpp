@@ -38,7 +38,7 @@ Outcome<std::vector<ggml_backend_dev_t>> devicesFor(const LlamaApi& api, const S
  */
 size_t runsTogether(std::span<const Run> runs) {
   size_t count = 1;
-  while (count < runs.size() && runs[count - 1].tokens.size() == 1 && runs[count].tokens.size() == 1 &&
+  while (count < runs.size() && runs[count - 1].rows() == 1 && runs[count].rows() == 1 &&
          runs[count - 1].slot < runs[count].slot && runs[count - 1].aloneRows == 0 && runs[count].aloneRows == 0) {
     count++;
   }
@@ -219,15 +219,16 @@ void Stage::attachThreads() {
 
 bool Stage::shouldAbort(void* self) { return static_cast<Stage*>(self)->isCancelled_(); }
 
-Outcome<StepResult> Stage::decode(const Step& step) {
+Outcome<StepResult> Stage::decode(Step& step) {
   const auto started = std::chrono::steady_clock::now();
   if (Status checked = checkStep(step); !checked.ok()) return checked.failure();
   for (const Run& run : step.runs) {
     if (!run.truncateTo) continue;
     if (Status removed = removeFrom(run.slot, *run.truncateTo); !removed.ok()) return removed.failure();
   }
+  fitPads(step);
   StepResult result;
-  if (step.tokenCount > 0) {
+  if (step.tokenCount + step.padRows > 0) {
     const Status done = contained(FailureCode::DecodeFailed, [&] { return decodeRuns(step, result); });
     if (!done.ok()) {
       rollBack(step);
@@ -282,6 +283,32 @@ Status Stage::checkStep(const Step& step) const {
   return Nothing{};
 }
 
+/** Pads go to the end of what a slot holds, as far as its context, the batch and the outputs have room for them. */
+void Stage::fitPads(Step& step) const {
+  if (step.padRows == 0) return;
+  const size_t context = api_.llama_n_ctx_seq(context_.get());
+  size_t left = hasRecurrentState_ || pooler_ ? 0 : batchLimit_ - step.tokenCount;
+  step.padRows = 0;
+  for (Run& run : step.runs) {
+    if (run.tokens.empty()) run.start = lengthOf(run.slot);
+    const size_t end = static_cast<size_t>(run.start) + run.tokens.size();
+    const size_t outputs = std::min(run.drafts + 1, run.tokens.size());
+    const size_t room = std::min({left, context - std::min(context, end), outputLimit_ - std::min(outputLimit_, outputs)});
+    run.padRows = isStale(run) ? 0 : std::min(run.padRows, room);
+    left -= run.padRows;
+    step.padRows += run.padRows;
+  }
+}
+
+void Stage::removePads(std::span<const Run> runs) {
+  for (const Run& run : runs) {
+    if (run.padRows == 0) continue;
+    const auto end = run.start + static_cast<int32_t>(run.tokens.size());
+    // A negative start means the whole sequence, which can always be removed.
+    api_.llama_memory_seq_rm(kv_, run.slot, end == 0 ? -1 : end, -1);
+  }
+}
+
 Status Stage::decodeRuns(const Step& step, StepResult& result) {
   if (pooler_) return poolTexts(step, result);
   const bool samples = samplesTokens(options_.role);
@@ -315,11 +342,14 @@ Status Stage::decodeRuns(const Step& step, StepResult& result) {
     batch_->fill(runs, !samples);
     if (batch_->rows() == 0) continue;
     if (Status prepared = prepareInput(step, row); !prepared.ok()) return prepared;
-    if (Status computed = compute(); !computed.ok()) return computed;
+    if (!samples) tap_.leaveOut(batch_->padding());
+    const Status computed = compute();
+    removePads(runs);
+    if (!computed.ok()) return computed;
     if (samples) {
       if (Status sampled = sample(runs, result); !sampled.ok()) return sampled;
     }
-    row += batch_->rows();
+    for (const Run& run : runs) row += run.tokens.size();
   }
   return samples ? Nothing{} : giveOutput(step, result);
 }
@@ -328,8 +358,22 @@ Status Stage::prepareInput(const Step& step, size_t firstRow) {
   if (options_.role == Role::Whole) return Nothing{};
   if (options_.role == Role::First) return embedding_->lookUp(batch_->tokens(), batch_->activations());
   const size_t rowBytes = static_cast<size_t>(embeddingLength_) * bytesPerValue(step.inputFormat);
-  const auto input = step.input.subspan(firstRow * rowBytes, batch_->rows() * rowBytes);
-  widenActivations(api_, step.inputFormat, input, batch_->activations());
+  const std::span<const uint8_t> padding = batch_->padding();
+  const std::span<float> activations = batch_->activations();
+  const auto columns = static_cast<size_t>(embeddingLength_);
+  std::span<const std::byte> input = step.input.subspan(firstRow * rowBytes);
+  for (size_t first = 0; first < padding.size();) {
+    size_t end = first + 1;
+    while (end < padding.size() && padding[end] == padding[first]) end++;
+    const std::span<float> rows = activations.subspan(first * columns, (end - first) * columns);
+    if (padding[first] != 0) {
+      std::fill(rows.begin(), rows.end(), 0.0F);
+    } else {
+      widenActivations(api_, step.inputFormat, input.first((end - first) * rowBytes), rows);
+      input = input.subspan((end - first) * rowBytes);
+    }
+    first = end;
+  }
   return Nothing{};
 }
 
@@ -369,8 +413,10 @@ Status Stage::giveOutput(const Step& step, StepResult& result) {
 Status Stage::sample(std::span<const Run> runs, StepResult& result) {
   size_t row = 0;
   for (const Run& run : runs) {
-    if (Status sampled = sampleRun(run, row, result); !sampled.ok()) return sampled;
-    row += run.tokens.size();
+    if (!run.tokens.empty()) {
+      if (Status sampled = sampleRun(run, row, result); !sampled.ok()) return sampled;
+    }
+    row += run.rows();
   }
   return Nothing{};
 }

@@ -60,7 +60,8 @@ class Stage {
 
   Stage(Key, const LlamaApi& api, const StageOptions& options, ModelPointer model, CancelQuestion isCancelled);
 
-  Outcome<StepResult> decode(const Step& step);
+  /** Rows that pad and find no room are taken out of the step. */
+  Outcome<StepResult> decode(Step& step);
   Status closeSlot(int32_t slot);
   Status truncate(int32_t slot, int32_t position);
   Status copyPrefix(int32_t from, int32_t to, int32_t length);
@@ -83,6 +84,8 @@ class Stage {
   void attachThreads();
   bool isStale(const Run& run) const;
   Status checkStep(const Step& step) const;
+  void fitPads(Step& step) const;
+  void removePads(std::span<const Run> runs);
   Status decodeRuns(const Step& step, StepResult& result);
   Status prepareInput(const Step& step, size_t firstRow);
   Status compute();

@@ -13,6 +13,7 @@ constexpr int64_t kMostTokens = 1 << 30;
 constexpr int64_t kLongestContext = 1 << 24;
 constexpr float kMostBias = 1e9f;
 constexpr int64_t kMostLogprobs = 1024;
+constexpr int64_t kMostPadRows = 64;
 constexpr int64_t kMostBytes = int64_t{1} << 50;
 constexpr const char* const kRoles[] = {"whole", "first", "middle", "last", "embedder"};
 constexpr const char* const kEmbeds[] = {"sum", "last", "pooled"};
@@ -89,6 +90,10 @@ Run readRun(ArgumentReader& reader, const StepLimits& limits) {
   if (!reader.isNull("aloneRows")) {
     run.aloneRows = static_cast<size_t>(reader.integer("aloneRows", 0, static_cast<int64_t>(run.tokens.size())));
   }
+  if (!reader.isNull("padRows")) run.padRows = static_cast<size_t>(reader.integer("padRows", 0, kMostPadRows));
+  if (run.padRows > 0 && (run.aloneRows > 0 || !reader.isNull("embed"))) {
+    reader.reject("pads rows that are computed alone or embedded");
+  }
   if (!reader.isNull("embed")) run.embed = static_cast<RunEmbed>(reader.oneOf("embed", kEmbeds) + 1);
   if (run.embed != RunEmbed::None && run.sampling) reader.reject("asks for a token and for an embedding");
   if (run.drafts > 0 && !run.sampling) reader.reject("has drafts, but asks for no token to check them with");
@@ -141,12 +146,13 @@ Outcome<ReadStep> readStep(const Napi::Value& value, const StepLimits& limits) {
     if (seen[static_cast<size_t>(run.slot)]) reader.reject("has two runs of slot " + std::to_string(run.slot));
     seen[static_cast<size_t>(run.slot)] = true;
     step.tokenCount += run.tokens.size();
+    step.padRows += run.padRows;
     step.runs.push_back(std::move(run));
   }
   if (step.runs.empty()) reader.reject("has no runs");
 
   // A step may carry truncations alone; then there are no activations either way.
-  if (step.tokenCount == 0) {
+  if (step.tokenCount + step.padRows == 0) {
     if (reader.failure()) return *reader.failure();
     return read;
   }

@@ -223,7 +223,7 @@ Napi::Value StageObject::decode(const Napi::CallbackInfo& info) {
   Outcome<ReadStep> read = contained(FailureCode::BadArgument, [&] { return readStep(info[0], loaded_->limits); });
   if (!read.ok()) return rejected(env, read.failure());
   StageRunner* const runner = loaded_->runner.get();
-  const auto work = [runner, step = std::move(read.value().step), ticket = runner->ticket()] {
+  const auto work = [runner, step = std::move(read.value().step), ticket = runner->ticket()]() mutable {
     return runner->decode(step, ticket);
   };
   return queue(env, std::move(read.value().inUse), work, resultObject);

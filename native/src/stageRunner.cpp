@@ -24,7 +24,7 @@ Outcome<Stage*> StageRunner::stage() {
   return stage_.get();
 }
 
-Outcome<StepResult> StageRunner::decode(const Step& step, uint64_t ticket) {
+Outcome<StepResult> StageRunner::decode(Step& step, uint64_t ticket) {
   Outcome<Stage*> loaded = stage();
   if (!loaded.ok()) return loaded.failure();
   runningTicket_ = ticket;

@@ -29,7 +29,7 @@ class StageRunner {
   /** On the thread: the stage, or Unloaded. */
   Outcome<Stage*> stage();
   /** On the thread: decodes unless cancel() was called since `ticket` was given out. */
-  Outcome<StepResult> decode(const Step& step, uint64_t ticket);
+  Outcome<StepResult> decode(Step& step, uint64_t ticket);
   /** On the thread: frees the stage and lets the thread end. */
   void end();
 

@@ -60,10 +60,13 @@ struct Run {
   size_t drafts = 0;
   /** How many of the last rows are computed each by itself. */
   size_t aloneRows = 0;
+  /** Rows behind the tokens that fill the blocks of a kernel up: computed, given to nobody, and removed at once. */
+  size_t padRows = 0;
   RunEmbed embed = RunEmbed::None;
 
   /** Whether even the first token is a draft, and so depends on what was sampled before. */
   bool continuesDrafts() const { return !tokens.empty() && drafts == tokens.size(); }
+  size_t rows() const { return tokens.size() + padRows; }
   /** The first row whose logits are sampled. */
   size_t firstSampled() const { return tokens.size() - std::min(drafts + 1, tokens.size()); }
 };
@@ -72,6 +75,7 @@ struct Run {
 struct Step {
   std::vector<Run> runs;
   size_t tokenCount;
+  size_t padRows = 0;
   ActivationFormat inputFormat;
   std::span<const std::byte> input;
   ActivationFormat outputFormat;

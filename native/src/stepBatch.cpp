@@ -11,21 +11,24 @@ StepBatch::StepBatch(size_t capacity, int32_t columns, int32_t positionsPerRow)
       sequenceCounts_(capacity, 1),
       sequences_(capacity),
       sequencePointers_(capacity),
-      outputs_(capacity) {
+      outputs_(capacity),
+      padding_(capacity) {
   for (size_t i = 0; i < capacity; i++) sequencePointers_[i] = &sequences_[i];
 }
 
 void StepBatch::fill(std::span<const Run> runs, bool allOutputs) {
   count_ = 0;
-  for (const Run& run : runs) count_ += run.tokens.size();
+  for (const Run& run : runs) count_ += run.rows();
   size_t row = 0;
   for (const Run& run : runs) {
-    for (size_t i = 0; i < run.tokens.size(); i++, row++) {
+    for (size_t i = 0; i < run.rows(); i++, row++) {
       const llama_pos position = run.start + static_cast<llama_pos>(i);
-      tokens_[row] = run.tokens[i];
+      const bool isPad = i >= run.tokens.size();
+      padding_[row] = isPad;
+      tokens_[row] = isPad ? 0 : run.tokens[i];
       sequences_[row] = run.slot;
       const bool isEmbedded = run.embed == RunEmbed::Last ? i + 1 == run.tokens.size() : run.embed != RunEmbed::None;
-      outputs_[row] = allOutputs || isEmbedded || (run.sampling && i >= run.firstSampled()) ? 1 : 0;
+      outputs_[row] = allOutputs || isEmbedded || isPad || (run.sampling && i >= run.firstSampled()) ? 1 : 0;
       // Text has the same position in every section, laid out section by section; llama.cpp wants the last one zero.
       for (size_t section = 0; section < positionsPerRow_; section++) {
         positions_[section * count_ + row] = section == 3 ? 0 : position;

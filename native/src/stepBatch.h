@@ -16,11 +16,13 @@ class StepBatch {
 
   /**
    * Lays out the runs in order. Rows whose output llama.cpp must keep are all of them when `allOutputs`, else those that
-   * are sampled or embedded.
+   * are sampled, embedded, or pad those of a step that samples: the head's kernel wants full blocks too.
    */
   void fill(std::span<const Run> runs, bool allOutputs);
 
   size_t rows() const { return count_; }
+  /** For each row whether it only pads. */
+  std::span<const uint8_t> padding() const { return std::span(padding_).first(count_); }
   /** Where the activations or embeddings of the runs go, [rows, columns]. */
   std::span<float> activations() { return std::span(embeddings_).first(count_ * columns_); }
   std::span<const int32_t> tokens() const { return std::span(tokens_).first(count_); }
@@ -38,6 +40,7 @@ class StepBatch {
   std::vector<llama_seq_id> sequences_;
   std::vector<llama_seq_id*> sequencePointers_;
   std::vector<int8_t> outputs_;
+  std::vector<uint8_t> padding_;
 };
 
 }  // namespace roomful

@@ -331,6 +331,7 @@ export class Pipeline {
     this.#seatWaiting();
     this.#sharing.review();
     const limits = {
+      stages: this.config.stages,
       chunk: this.#chunkOf,
       prefillInFlight: this.config.stages + 1,
       sharedRows: this.config.vectors === 'text' ? this.config.chunk : 0,

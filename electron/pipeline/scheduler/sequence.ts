@@ -41,6 +41,10 @@ export class Sequence implements ScheduledSequence {
     this.log = [...request.promptTokens];
   }
 
+  get slot(): number {
+    return this.seat?.slot ?? -1;
+  }
+
   get length(): number {
     return this.log.length;
   }

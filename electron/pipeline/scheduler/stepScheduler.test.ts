@@ -2,11 +2,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { nextStep, type ScheduledSequence } from './stepScheduler.ts';
 
-const limits = { chunk: () => 4, prefillInFlight: 3, sharedRows: 0, groupSize: () => 1 };
+const limits = { stages: 2, chunk: () => 4, prefillInFlight: 3, sharedRows: 0, groupSize: () => 1 };
 const nothing = { prefill: 0, decode: 0, nextStep: 10 };
 
 const sequence = (id: number, fields: Partial<ScheduledSequence>): ScheduledSequence => ({
   id,
+  slot: id,
   length: 10,
   sent: 0,
   promptLength: 10,
@@ -54,16 +55,62 @@ test('equals take turns, whatever the order they are listed in', () => {
     expect(ids(nextStep(order, nothing, limits))).toEqual([1]);
 });
 
-test('decodes travel in groups: a full one at once, a part of one only while fewer steps than groups are on their way', () => {
+test('decodes travel in groups of neighbours: a complete one at once, a part of one only where a stage would have nothing to do', () => {
   const pairs = { ...limits, groupSize: () => 2 };
   const all = [decoding(0, 5), decoding(1, 6), decoding(2, 7), decoding(3, 8)];
   expect(ids(nextStep(all, nothing, pairs))).toEqual([0, 1]);
   const oneBack = [decoding(0, 5), underWay(1), underWay(2), underWay(3)];
   expect(nextStep(oneBack, { ...nothing, decode: 2 }, pairs)).toBeNull();
   expect(ids(nextStep(oneBack, { ...nothing, decode: 1 }, pairs))).toEqual([0]);
-  expect(
-    ids(nextStep([...oneBack.slice(0, 1), decoding(1, 6), underWay(2)], { ...nothing, decode: 2 }, pairs)),
-  ).toEqual([0, 1]);
+  const twoBack = [decoding(0, 5), underWay(1), decoding(2, 6), decoding(3, 7)];
+  expect(ids(nextStep(twoBack, { ...nothing, decode: 2 }, pairs))).toEqual([2, 3]);
+});
+
+test('groups are told by slots and of about equal size', () => {
+  const seated = [7, 1, 4, 0, 6].map((slot, id) => decoding(id, 5, { slot }));
+  const next = (inFlight: typeof nothing, size: number) =>
+    nextStep(seated, inFlight, { ...limits, groupSize: () => size });
+  // Three groups at most two large: slots 0 and 1, 4 and 6, 7. The oldest sequence sits in slot 7.
+  expect(ids(next(nothing, 2))).toEqual([0]);
+  // Two groups of three and two.
+  expect(ids(next(nothing, 4))).toEqual([0, 4]);
+  expect(ids(next(nothing, 3))).toEqual([0, 4]);
+  expect(ids(next(nothing, 5))).toEqual([0, 1, 2, 3, 4]);
+});
+
+test('sequences that met by chance are parted again: after some rounds every step carries a whole group', () => {
+  const room = fc.record({
+    sequences: fc.integer({ min: 1, max: 12 }),
+    size: fc.integer({ min: 1, max: 6 }),
+    mixed: fc.infiniteStream(fc.integer({ min: 0, max: 3 })),
+  });
+  fc.assert(
+    fc.property(room, ({ sequences, size, mixed }) => {
+      const live = Array.from({ length: sequences }, (_, id) => ({ ...decoding(id, -1), sent: 12 }));
+      const flying: number[][] = [[], [], [], []];
+      for (const { id } of live) flying[mixed.next().value ?? 0]?.push(id);
+      const groups = Math.ceil(sequences / size);
+      const each = Math.ceil(sequences / groups);
+      const whole = (step: readonly number[]): boolean =>
+        step.every((id) => Math.floor(id / each) === Math.floor((step[0] ?? 0) / each)) &&
+        step.length === Math.min(each, sequences - Math.floor((step[0] ?? 0) / each) * each);
+      for (let step = 0; step < 60; step += 1) {
+        const inFlight = { prefill: 0, decode: flying.length, nextStep: step };
+        const next = nextStep(live, inFlight, { ...limits, groupSize: () => size });
+        if (next === null) {
+          const back = flying.shift() ?? [];
+          for (const one of live) if (back.includes(one.id)) one.length += 1;
+          continue;
+        }
+        for (const run of next.runs) {
+          const one = live[run.id];
+          if (one !== undefined) [one.sent, one.lastStep] = [one.length, step];
+        }
+        flying.push(next.runs.map(({ id }) => id));
+        if (step > 40) expect(whole(next.runs.map(({ id }) => id).sort((a, b) => a - b))).toBe(true);
+      }
+    }),
+  );
 });
 
 test('interactive requests go before bulk ones, which are not forgotten', () => {
@@ -111,6 +158,7 @@ test('driven to the end, every token of every log is sent once, in order, nobody
         const prefill = flying.filter((one) => one.prefill).length;
         const inFlight = { prefill, decode: flying.length - prefill, nextStep: step };
         const next = nextStep(live, inFlight, {
+          stages: 2,
           chunk: () => chunk,
           prefillInFlight: 3,
           sharedRows: 0,

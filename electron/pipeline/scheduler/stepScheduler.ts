@@ -2,6 +2,8 @@
 export interface ScheduledSequence {
   /** Order of admission. */
   readonly id: number;
+  /** Where its KV lies; stages compute neighbours together. */
+  readonly slot: number;
   /** Tokens in the log: the prompt and every committed token. */
   readonly length: number;
   /** Tokens that were sent down the ring, drafts under verification counted in. */
@@ -28,6 +30,8 @@ export interface InFlight {
 }
 
 export interface ScheduleLimits {
+  /** Of the ring. */
+  readonly stages: number;
   /** Most tokens of one prefill chunk of a prompt of so many. */
   readonly chunk: (promptLength: number) => number;
   /** Prefill chunks that may be in flight while nothing decodes: enough to keep every stage busy. */
@@ -59,11 +63,12 @@ const PATIENCE_STEPS = 64;
 /**
  * Decides what travels next, or null when there is nothing to send until something returns.
  *
- * Decodes go first, in groups that keep as many steps in flight as there are groups: a group travels when it is full, or when
- * fewer steps than groups are on their way. Prefill chunks fill the gaps, each a step of its own, so a long prompt stalls a
- * running answer by one chunk at most: while any sequence decodes only one chunk is in flight. Interactive requests go before
- * bulk ones, equals take turns: the one that travelled longest ago, then the oldest. Drafts on top of others that are being
- * verified may be for nothing, so they go alone, when nothing else can.
+ * Decodes go first, in groups of neighbouring slots that keep as many steps in flight as there are groups: a group travels when
+ * all of it is ready, and a part of one only where a stage would have nothing to do, so that those that met by chance are parted
+ * again. Prefill chunks fill the gaps, each a step of its own, so a long prompt stalls a running answer by one chunk at most:
+ * while any sequence decodes only one chunk is in flight. Interactive requests go before bulk ones, equals take turns: the one
+ * that travelled longest ago, then the oldest. Drafts on top of others that are being verified may be for nothing, so they go
+ * alone, when nothing else can.
  */
 export function nextStep(
   sequences: Iterable<ScheduledSequence>,
@@ -74,11 +79,11 @@ export function nextStep(
   const whole: ScheduledSequence[] = [];
   let prefill: ScheduledSequence | null = null;
   let ahead: ScheduledSequence | null = null;
-  let decoding = 0;
+  const decoding: ScheduledSequence[] = [];
   const goesBefore = orderAt(inFlight.nextStep);
   for (const sequence of sequences) {
     const isPrefill = sequence.sent < sequence.promptLength;
-    if (sequence.length > sequence.promptLength) decoding += 1;
+    if (sequence.length > sequence.promptLength) decoding.push(sequence);
     if (sequence.sent >= sequence.length) {
       if (sequence.ahead > 0 && (ahead === null || goesBefore(sequence, ahead) < 0)) ahead = sequence;
     } else if (isPrefill) {
@@ -88,13 +93,17 @@ export function nextStep(
     } else if (!sequence.drafting) ready.push(sequence);
   }
   if (ready.length > 0) {
-    const size = Math.max(1, limits.groupSize(decoding));
-    if (ready.length >= size || inFlight.decode < Math.ceil(decoding / size)) {
-      ready.sort(goesBefore);
-      return { runs: ready.slice(0, size).map((sequence) => runOf(sequence, 1)), kind: 'decode' };
+    ready.sort(goesBefore);
+    const groups = groupsOf(decoding, Math.max(1, limits.groupSize(decoding.length)));
+    const due = ready.flatMap((sequence) => groups.filter((group) => group.includes(sequence)));
+    const isWhole = (group: ScheduledSequence[]): boolean => group.every((each) => ready.includes(each));
+    const group = due.find(isWhole) ?? (inFlight.decode < Math.min(groups.length, limits.stages) ? due[0] : undefined);
+    if (group !== undefined) {
+      const runs = ready.filter((sequence) => group.includes(sequence)).map((sequence) => runOf(sequence, 1));
+      return { runs, kind: 'decode' };
     }
   }
-  const room = inFlight.prefill < (decoding > 0 ? 1 : limits.prefillInFlight);
+  const room = inFlight.prefill < (decoding.length > 0 ? 1 : limits.prefillInFlight);
   if (prefill !== null && room) {
     const texts = whole.sort(goesBefore);
     const runs =
@@ -104,6 +113,15 @@ export function nextStep(
     return { runs, kind: 'prefill' };
   }
   return ahead === null ? null : { runs: [{ id: ahead.id, start: ahead.sent, count: 0, sample: true }], kind: 'ahead' };
+}
+
+/** Neighbours by slot, as few groups as hold them at `most` each, of about equal size. */
+function groupsOf(decoding: readonly ScheduledSequence[], most: number): ScheduledSequence[][] {
+  const bySlot = [...decoding].sort((a, b) => a.slot - b.slot);
+  const size = Math.ceil(bySlot.length / Math.ceil(bySlot.length / most));
+  return Array.from({ length: Math.ceil(bySlot.length / size) }, (_, index) =>
+    bySlot.slice(index * size, (index + 1) * size),
+  );
 }
 
 /** From the first on, as many whole texts as fit into so many rows; at least one. */

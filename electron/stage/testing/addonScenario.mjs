@@ -90,6 +90,10 @@ const scenarios = {
     await rejectsWith(stage.decode({ ...plain, runs: [run] }), 'BadArgument');
     await rejectsWith(stage.decode({ ...plain, runs: [drawn, drawn] }), 'BadArgument');
     await rejectsWith(stage.decode(null), 'BadArgument');
+    const pad = { slot: 1, start: 0, tokens: new Int32Array(0), truncateTo: null, sampling: null, padRows: 3 };
+    const more = { ...next, start: tokens.length + 1, padRows: 2 };
+    assert.equal((await stage.decode({ ...plain, runs: [more, pad] })).sampled[0].position, tokens.length + 2);
+    await rejectsWith(stage.decode({ ...plain, runs: [{ ...pad, padRows: 65 }] }), 'BadArgument');
     await stage.truncate(0, 3);
     await stage.closeSlot(1);
     await stage.copyPrefix(0, 1, 3);
@@ -184,6 +188,12 @@ const scenarios = {
       const input = { format, bytes: output.subarray(0, byteLength) };
       const { sampled } = await last.decode({ ...step(33), input });
       assert.equal(sampled[0].position, 33);
+      const one = { ...given.runs[0], start: 33, tokens: Int32Array.of(7), truncateTo: null };
+      const pad = { ...one, slot: 1, start: 0, tokens: new Int32Array(0), padRows: 1 };
+      const padded = await first.decode({ ...given, runs: [one, pad], output, outputFormat });
+      const row = { format: padded.format, bytes: output.subarray(0, padded.byteLength) };
+      assert.equal(row.bytes.length, first.embeddingLength * (outputFormat === 'f16' ? 2 : 4));
+      await last.decode({ ...given, runs: [{ ...one, sampling: greedy }, pad], input: row });
     }
     await Promise.all([first.unload(), last.unload()]);
   },
