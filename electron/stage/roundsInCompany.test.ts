@@ -6,6 +6,7 @@ import { demoOptions } from './testing/demoModel.ts';
 const F32 = 0;
 const Q4_0 = 2;
 const Q8_0 = 8;
+const Q4_K = 12;
 
 const tensor = (id: number, ...dimensions: number[]): { type: GgmlType; dimensions: number[] } => {
   const type = ggmlType(id);
@@ -19,6 +20,7 @@ test('a row is computed alone where one matrix would round it otherwise in compa
   const quantized = { 'blk.0.attn_norm.weight': tensor(F32, 64), 'blk.0.attn_q.weight': tensor(Q4_0, 64, 64) };
   expect(rounds(quantized)).toBe(false);
   expect(rounds({ ...quantized, 'blk.0.ffn_up.weight': tensor(Q8_0, 64, 64) })).toBe(true);
+  expect(rounds({ ...quantized, 'blk.0.ffn_up.weight': tensor(Q4_K, 256, 64) })).toBe(true);
   // Looked up, or multiplied with as the head.
   const embedding = { 'token_embd.weight': tensor(Q8_0, 64, 512) };
   expect(rounds({ ...embedding, 'output.weight': tensor(Q4_0, 64, 512) })).toBe(false);

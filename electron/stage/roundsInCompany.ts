@@ -2,8 +2,14 @@ import { openFileReader } from '../gguf/rangeReader.ts';
 import { readHeader, type TensorInfo } from '../gguf/readHeader.ts';
 import type { NativeLoadOptions } from './nativeAddon.ts';
 
-/** Weights for which ggml has kernels of several rows that add up in another order than those of one (llamafile/sgemm.cpp of ggml-cpu). */
-const roundedOtherwise: ReadonlySet<string> = new Set(['F32', 'F16', 'BF16', 'Q8_0', 'Q5_0']);
+/**
+ * Weights for which ggml has kernels of several rows that add up in another order than those of one (llamafile/sgemm.cpp and repack.cpp
+ * of ggml-cpu; e2e/stage/companyRounding.test.ts tries them).
+ */
+const roundedOtherwise: ReadonlySet<string> = new Set([
+  ...['F32', 'F16', 'BF16', 'Q8_0', 'Q5_0'],
+  ...['Q2_K', 'Q4_K', 'IQ4_NL', 'IQ4_XS'],
+]);
 
 /**
  * Whether a stage would round a row otherwise when it computes others with it: on a CPU, by the types of its weights or because
