@@ -14,6 +14,7 @@ import { startLibraryApi } from './member/startLibraryApi.ts';
 import { startMachine } from './member/startMachine.ts';
 import { startServing } from './member/startServing.ts';
 import { MemoryTruthFile } from './pipeline/placement/memoryTruthFile.ts';
+import { SpeedTruthFile } from './pipeline/placement/speedTruthFile.ts';
 import { KeptServes } from './pipeline/serving/keptServes.ts';
 import type { ModelServing } from './pipeline/serving/modelServing.ts';
 
@@ -55,8 +56,9 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     const models = await openModels(ground, pooled, () => control?.stages.isComputing ?? false);
     control = await startControlPlane(ground, machine, pooled, models);
     const memory = await MemoryTruthFile.open(join(home, 'memory.json'));
+    const speeds = await SpeedTruthFile.open(join(home, 'speeds.json'));
     const kept = await KeptServes.open(join(home, 'serves.json'));
-    const serving = startServing(ground, machine, pooled, { control, models, memory, kept });
+    const serving = startServing(ground, machine, pooled, { control, models, memory, speeds, kept });
     const library = await startLibraryApi(ground, {
       ...{ models, serving },
       room: () => plannerMembers(pooled, machine),

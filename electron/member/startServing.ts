@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { heldModels } from '../gateway/modelsElsewhere.ts';
 import type { MemoryTruthFile } from '../pipeline/placement/memoryTruthFile.ts';
+import type { SpeedTruthFile } from '../pipeline/placement/speedTruthFile.ts';
 import type { KeptServes } from '../pipeline/serving/keptServes.ts';
 import { ModelServing } from '../pipeline/serving/modelServing.ts';
 import { WIRE_VERSION } from '../wire/wireVersion.ts';
@@ -27,6 +28,7 @@ export interface ServingParts {
   control: ControlPlane;
   models: Pick<Models, 'files' | 'library' | 'stageFiles'>;
   memory: MemoryTruthFile;
+  speeds: SpeedTruthFile;
   kept: KeptServes;
 }
 
@@ -34,7 +36,7 @@ export function startServing(
   ground: Ground,
   { engine, profile, gpuLayers }: Machine,
   { pool, term }: Pool,
-  { control: { ring, ownAddress, calls }, models: { files, library, stageFiles }, memory, kept }: ServingParts,
+  { control: { ring, ownAddress, calls }, models: { files, library, stageFiles }, memory, speeds, kept }: ServingParts,
 ): Serving {
   const { options, home, build, changes, closers } = ground;
   const { trust } = pool;
@@ -58,6 +60,7 @@ export function startServing(
     files,
     held: { list: () => heldModels(library.state().models), onChange: (listener) => changes.on(listener) },
     memory,
+    speeds,
     draftHost: {
       engine,
       stageFiles,

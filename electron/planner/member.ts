@@ -33,6 +33,8 @@ export interface Member {
   headroomBytes?: number | undefined;
   /** What stages of this model have taken there beside the estimate; negative for less. Default 0. */
   stageExtraBytes?: number | undefined;
+  /** How fast stages of this model have run there, over what `bandwidth` makes expect; without that it says nothing. Default 1. */
+  stageSpeed?: number | undefined;
   /** llama.cpp commit that the member runs. */
   build: string;
   /** How others reach it where no link says otherwise; 'LocalDirect' where left out. */

@@ -43,6 +43,8 @@ const stageSchema = z
     bytes: index,
     kvBytes: index,
     weightBytes: index,
+    profileBandwidth: z.number().positive().optional(),
+    profileMs: z.number().positive().optional(),
   })
   .refine(({ startLayer, endLayer }) => startLayer < endLayer, 'a stage needs at least one layer');
 

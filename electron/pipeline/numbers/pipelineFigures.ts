@@ -37,7 +37,9 @@ function figuresOf(numbers: PipelineNumbers, tokensPerSecond: number): PipelineF
     tokensPerSecond: rounded(tokensPerSecond),
     stepMs: rounded(stepMs),
     networkMs: rounded(networkMs),
-    stages: stages.map(({ computeMs, queueMs }) => ({ computeMs: rounded(computeMs), queueMs: rounded(queueMs) })),
+    stages: stages.map(({ computeMs, queueMs, loneMs }) => {
+      return { computeMs: rounded(computeMs), queueMs: rounded(queueMs), loneMs: known(loneMs) };
+    }),
     entry: { ms: known(first?.wayMs ?? null), bytes: entryBytes },
     hops: later.map(({ wayMs }, index) => ({ ms: known(wayMs), bytes: stages[index]?.sentBytes ?? 0 })),
     exit: { ms: known(exitMs), bytes: exitBytes },

@@ -1,4 +1,5 @@
 import { movingAverage } from '../../wire/movingAverage.ts';
+import { LoneTimes } from './loneTimes.ts';
 import { waysWithin } from './waysWithin.ts';
 
 /** What a pipeline has done and how it fares; counts since it was formed, milliseconds as moving averages. */
@@ -38,7 +39,12 @@ export interface StageNumbers {
   sentBytes: number;
   /** A decode step comes from the process before it; null while that is not known. */
   wayMs: number | null;
+  /** Computing one row that travelled with no other work in the pipeline, the median; null before there were enough of them. */
+  loneMs: number | null;
 }
+
+/** What one stage did for one step. */
+type StageStep = Omit<StageNumbers, 'loneMs'>;
 
 type Counts = Pick<
   PipelineNumbers,
@@ -67,13 +73,16 @@ export class PipelineCounter {
     entryBytes: 0,
     exitBytes: 0,
   };
-  readonly #stages: StageNumbers[];
+  readonly #stages: (StageStep & { lone: LoneTimes })[];
   #steps = 0;
   #stepMs: number | null = null;
   #prefillMs: number | null = null;
 
   constructor(stages: number) {
-    this.#stages = Array.from({ length: stages }, () => ({ computeMs: 0, queueMs: 0, sentBytes: 0, wayMs: null }));
+    this.#stages = Array.from({ length: stages }, () => ({
+      ...{ computeMs: 0, queueMs: 0, sentBytes: 0, wayMs: null },
+      lone: new LoneTimes(),
+    }));
   }
 
   add(counts: Partial<Counts>): void {
@@ -95,8 +104,11 @@ export class PipelineCounter {
     this.#prefillMs = movingAverage(this.#prefillMs, ms, NEWEST);
   }
 
-  /** A step has come back; `decodeMs` is what it took from sending to its return, null for one that prefilled. */
-  step(stages: readonly (StageNumbers & { stage: number })[], decodeMs: number | null): void {
+  /**
+   * A step has come back; `decodeMs` is what it took from sending to its return, null for one that prefilled. `alone` says
+   * that it was one row and that nothing else was under way.
+   */
+  step(stages: readonly (StageStep & { stage: number })[], decodeMs: number | null, alone = false): void {
     this.#steps += 1;
     if (decodeMs !== null) this.#stepMs = movingAverage(this.#stepMs, decodeMs, NEWEST);
     for (const { stage, computeMs, queueMs, sentBytes, wayMs } of stages) {
@@ -104,6 +116,7 @@ export class PipelineCounter {
       if (known === undefined) continue;
       known.sentBytes += sentBytes;
       known.wayMs = wayMs ?? known.wayMs;
+      if (alone) known.lone.add(computeMs);
       if (decodeMs === null) continue;
       known.computeMs = movingAverage(known.computeMs || null, computeMs, NEWEST);
       known.queueMs = movingAverage(known.queueMs || null, queueMs, NEWEST);
@@ -112,7 +125,9 @@ export class PipelineCounter {
 
   numbers(now: Pick<PipelineNumbers, 'running' | 'queued' | 'slots' | 'networkMs' | 'exitMs'>): PipelineNumbers {
     const ways = waysWithin([...this.#stages.map(({ wayMs }) => wayMs), now.exitMs], now.networkMs);
-    const stages = this.#stages.map((stage, index) => ({ ...stage, wayMs: ways[index] ?? null }));
+    const stages = this.#stages.map(({ lone, ...stage }, index) => {
+      return { ...stage, wayMs: ways[index] ?? null, loneMs: lone.ms };
+    });
     const exitMs = ways.at(-1) ?? null;
     const times = { stepMs: this.#stepMs ?? 0, prefillMs: this.#prefillMs ?? 0, exitMs };
     return { ...now, ...this.#counts, steps: this.#steps, ...times, stages };

@@ -34,6 +34,10 @@ const stageSchema = z.object({
   weightBytes: z.number(),
   /** What it took once it had loaded. */
   takenBytes: z.number().optional(),
+  /** Bytes per second that the member's profile said when this was planned; left out where it said nothing. */
+  profileBandwidth: z.number().optional(),
+  /** One token by that alone, milliseconds, whatever else was known. */
+  profileMs: z.number().optional(),
 });
 /** Layers of a model on a member, as planned. */
 export type PlannedPlace = z.infer<typeof stageSchema>;
@@ -63,7 +67,14 @@ const waySchema = z.object({
 });
 
 const figuresSchema = z.object({
-  stages: z.array(z.object({ computeMs: z.number(), queueMs: z.number() })),
+  stages: z.array(
+    z.object({
+      computeMs: z.number(),
+      queueMs: z.number(),
+      /** Of one row with no other work in the pipeline; null before that was measured. */
+      loneMs: z.number().nullable(),
+    }),
+  ),
   hops: z.array(waySchema),
   entry: waySchema,
   exit: waySchema,
@@ -148,14 +159,19 @@ export function parseReport(now: PipelineNow): PipelineReport {
   });
 }
 
-function encodeFigures({ hops, entry, exit, ...rest }: PipelineFigures): WireFigures {
+function encodeFigures({ stages, hops, entry, exit, ...rest }: PipelineFigures): WireFigures {
+  const stage = ({ loneMs, ...times }: PipelineFigures['stages'][number]) => ({
+    ...times,
+    loneMs: loneMs ?? undefined,
+  });
   const way = ({ ms, bytes }: PipelineFigures['entry']) => ({ ms: ms ?? undefined, bytes });
-  return { ...rest, hops: hops.map(way), entry: way(entry), exit: way(exit) };
+  return { ...rest, stages: stages.map(stage), hops: hops.map(way), entry: way(entry), exit: way(exit) };
 }
 
-function decodeFigures({ hops, entry, exit, ...rest }: WireFigures): unknown {
+function decodeFigures({ stages, hops, entry, exit, ...rest }: WireFigures): unknown {
+  const stage = ({ loneMs, ...times }: WireFigures['stages'][number]) => ({ ...times, loneMs: loneMs ?? null });
   const way = (sent: WireFigures['entry']) => ({ ms: sent?.ms ?? null, bytes: sent?.bytes ?? 0 });
-  return { ...rest, hops: hops.map(way), entry: way(entry), exit: way(exit) };
+  return { ...rest, stages: stages.map(stage), hops: hops.map(way), entry: way(entry), exit: way(exit) };
 }
 
 /** The kind of a failure that another member named, for errors that cross members. */

@@ -15,7 +15,7 @@ export interface Wanted {
 }
 
 /** What a member says of itself. */
-export type FoundCandidate = Omit<Candidate, 'takenBytes' | 'stageExtraBytes' | 'mostBytes'>;
+export type FoundCandidate = Omit<Candidate, 'takenBytes' | 'stageExtraBytes' | 'stageSpeed' | 'mostBytes'>;
 
 export interface FoundCandidates {
   candidates: FoundCandidate[];

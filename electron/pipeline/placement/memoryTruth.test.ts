@@ -55,6 +55,7 @@ describe('a plan by what is known', () => {
     ways: [],
     takenBytes: 0,
     stageExtraBytes: 0,
+    stageSpeed: 1,
     mostBytes: null,
     ...changes,
   });

@@ -22,6 +22,7 @@ const member = (name: string, megabytes: number): Candidate => ({
     ways: [],
     takenBytes: 0,
     stageExtraBytes: 0,
+    stageSpeed: 1,
     mostBytes: null,
   },
   facts: { backend: 'Cpu', memoryBytes: megabytes * MB },

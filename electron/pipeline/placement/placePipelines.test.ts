@@ -31,6 +31,7 @@ function member(name: string, memoryBytes: number, changes: Partial<Candidate> =
     ways: [],
     takenBytes: 0,
     stageExtraBytes: 0,
+    stageSpeed: 1,
     mostBytes: null,
     ...changes,
   };
@@ -126,4 +127,27 @@ test('what others have measured of each other counts: a slow way between two of 
     holders(candidates).map((stages) => stages.map((stage) => stage.slice(0, 3)).sort());
   expect(names(room(slow, quick))).toEqual([['bob', 'dan']]);
   expect(names(room(quick, slow))).toEqual([['bob', 'cyd']]);
+});
+
+test('what was learnt of a speed is predicted, and what the profile alone says goes along', () => {
+  const placed = (stageSpeed: number, facts: Partial<Candidate['facts']> = { bandwidth: 10e9 }) => {
+    const own = member('ada', 900 * MB);
+    const [pipeline] = placePipelines(
+      [{ ...own, facts: { ...own.facts, ...facts }, stageSpeed }],
+      model,
+      options,
+    ).pipelines;
+    return { predictedMs: pipeline?.predicted.stageMs[0] ?? 0, stage: pipeline?.stages[0] };
+  };
+  const plain = placed(1);
+  expect(plain.stage).toMatchObject({ profileBandwidth: 10e9, profileMs: plain.predictedMs });
+  for (const speed of [0.25, 3]) {
+    const { predictedMs, stage } = placed(speed);
+    expect(predictedMs).toBeCloseTo(plain.predictedMs / speed, 9);
+    expect(stage?.profileMs).toBeCloseTo(plain.predictedMs, 9);
+    expect({ ...stage, profileMs: 0 }).toEqual({ ...plain.stage, profileMs: 0 });
+  }
+  const unknown = placed(3, {});
+  expect(unknown).toEqual(placed(1, {}));
+  expect(unknown.stage).not.toHaveProperty('profileMs');
 });

@@ -27,6 +27,8 @@ export interface Candidate {
   takenBytes: number;
   /** What stages of this model have taken there beside the estimate. */
   stageExtraBytes: number;
+  /** How fast stages of this model run there, over what its bandwidth makes expect; 1 where that is not known. */
+  stageSpeed: number;
   /** Most that a stage may take, where one was found too large; null where none was. */
   mostBytes: number | null;
 }
@@ -71,9 +73,10 @@ export function placePipelines(
   const { build, ...sizes } = options;
   const leader = candidates.find(({ id }) => id === coordinator)?.address ?? null;
   const members = candidates.map(
-    ({ name, address, build: own, facts, stale, takenBytes, stageExtraBytes, mostBytes }) => ({
+    ({ name, address, build: own, facts, stale, takenBytes, stageExtraBytes, stageSpeed, mostBytes }) => ({
       ...atMost(left(facts, takenBytes), mostBytes),
       stageExtraBytes,
+      stageSpeed,
       name,
       address,
       build: own,
@@ -102,10 +105,12 @@ export function placePipelines(
   if (isFull) throw new PipelineError('FormFailed', explain.join(' '));
   const byAddress = new Map(candidates.map((candidate) => [candidate.address, candidate]));
   const pipelines = decided.pipelines.map(({ stages, prediction }) => ({
-    stages: stages.map(({ address, startLayer, endLayer, bytes }): PlannedPlace => {
-      const { id: member = '', name = address } = byAddress.get(address) ?? {};
+    stages: stages.map(({ address, startLayer, endLayer, bytes }, index): PlannedPlace => {
+      const candidate = byAddress.get(address);
+      const { id: member = '', name = address } = candidate ?? {};
       const weightBytes = bytes.weights + bytes.output + bytes.embedding;
-      return { member, name, address, startLayer, endLayer, bytes: bytes.total, kvBytes: bytes.kv, weightBytes };
+      const place = { member, name, address, startLayer, endLayer, bytes: bytes.total, kvBytes: bytes.kv, weightBytes };
+      return { ...place, ...profiled(candidate, prediction.stages[index]?.ms ?? 0) };
     }),
     predicted: paceOf(prediction),
   }));
@@ -123,6 +128,16 @@ function paceOf({
 }: PipelinePrediction): PlannedPace {
   const [stageMs, hopMs] = [stages.map(({ ms }) => ms), hops.map(({ ms }) => ms)];
   return { stageMs, hopMs, entryMs, exitMs, tokensPerSecond, tokensPerSecondMany, firstTokenMs };
+}
+
+/** What the profile alone says of a stage that is predicted to take so many ms: what is learnt of it is held against that. */
+function profiled(
+  candidate: Candidate | undefined,
+  predictedMs: number,
+): Pick<PlannedPlace, 'profileBandwidth' | 'profileMs'> {
+  const bandwidth = candidate?.facts.bandwidth;
+  if (candidate === undefined || bandwidth === undefined || predictedMs <= 0) return {};
+  return { profileBandwidth: bandwidth, profileMs: predictedMs * candidate.stageSpeed };
 }
 
 /** What is left of an offer, of a card first and then of the plain RAM beside it. */

@@ -40,6 +40,8 @@ class EchoRing {
   hold = false;
   stale = 0;
   copies = 0;
+  /** What every stage says that a step took it, microseconds; null says nothing. */
+  computeUs: ((frame: StepFrame) => number) | null = null;
 
   constructor(overrides: Partial<PipelineConfig> = {}, drafter: Drafter | null = null, deepest = 1) {
     const speculation = drafter && new Speculation({ drafter, most: 3, deepest, always: true });
@@ -102,6 +104,10 @@ class EchoRing {
       const nothing = { logprobs: [], failure: undefined, hidden: [] };
       frame.committed.push({ slot, generation, position, tokens: sampled, ...nothing });
     }
+    if (this.computeUs !== null) {
+      const took = { computeUs: this.computeUs(frame), queueUs: 0, sentBytes: 0, wayUs: undefined };
+      frame.timings.push(...Array.from({ length: config.stages }, (_, stage) => ({ stage, ...took })));
+    }
     this.pipeline.receive(frame);
   }
 
@@ -140,6 +146,27 @@ test('any number of requests at once get the tokens that each would get alone', 
     }),
     { numRuns: 50 },
   );
+});
+
+test('what one row takes alone is measured from single rows that travel while nothing else does', async () => {
+  const lone = (ring: EchoRing) => ring.pipeline.numbers.stages.map(({ loneMs }) => loneMs);
+  const endless = { endTokens: new Set<number>(), chunk: 4 };
+  const alone = new EchoRing(endless);
+  // Chunks of prompts take longer, and are no single rows.
+  alone.computeUs = ({ runs }) => (runs[0]?.tokens.length === 1 ? 2500 : 90_000);
+  await collect(alone.pipeline.generate(request([1, 2, 3, 4, 5, 6, 7], 15), never));
+  expect(lone(alone)).toEqual([null, null]);
+  await collect(alone.pipeline.generate(request([9, 8, 7, 6, 5, 4, 3], 40), never));
+  expect(lone(alone)).toEqual([2.5, 2.5]);
+
+  const together = new EchoRing(endless);
+  together.computeUs = () => 2500;
+  const prompts = [
+    [1, 2, 3],
+    [4, 5, 6],
+  ];
+  await Promise.all(prompts.map((prompt) => collect(together.pipeline.generate(request(prompt, 50), never))));
+  expect(lone(together)).toEqual([null, null]);
 });
 
 test('embeddings of several chunks are those of every token once, beside answers and in seats that were used', async () => {

@@ -70,6 +70,8 @@ interface StepInFlight {
   kind: StepKind;
   rows: number;
   sentAt: number;
+  /** One row, sent while nothing else was under way. */
+  alone: boolean;
 }
 
 /**
@@ -205,14 +207,16 @@ export class Pipeline {
     this.onEnd?.();
   }
 
-  #measure({ carried, kind, rows, sentAt }: StepInFlight, { timings }: StepFrame): void {
+  #measure({ carried, kind, rows, sentAt, alone }: StepInFlight, { timings, failure }: StepFrame): void {
     const returnedAt = this.#now();
     const ringMs = returnedAt - sentAt;
     const stages = timings.map(({ stage, computeUs, queueUs, sentBytes, wayUs }) => {
       const wayMs = wayUs === undefined ? null : wayUs / 1000;
       return { stage, computeMs: computeUs / 1000, queueMs: queueUs / 1000, sentBytes, wayMs };
     });
-    this.#counter.step(stages, kind === 'decode' ? ringMs : null);
+    // Steps come back in order, so one that was sent meanwhile is still under way.
+    const wasAlone = alone && kind === 'decode' && failure === undefined && this.#inFlight.size === 0;
+    this.#counter.step(stages, kind === 'decode' ? ringMs : null, wasAlone);
     if (kind === 'prefill') this.#counter.prefilled(ringMs);
     if (kind !== 'decode' || stages.length !== this.config.stages) return;
     if (stepTimes.hasSubscribers) {
@@ -434,7 +438,8 @@ export class Pipeline {
     this.#nextStep += 1;
     this.#kindsInFlight[kind] += 1;
     const rows = runs.reduce((sum, { tokens }) => sum + tokens.length, 0);
-    this.#inFlight.set(step, { carried, kind, rows, sentAt: this.#now() });
+    const alone = rows === 1 && this.#inFlight.size === 0;
+    this.#inFlight.set(step, { carried, kind, rows, sentAt: this.#now(), alone });
     const closedSlots = [...this.#closedSlots];
     this.#closedSlots.clear();
     if (this.#bookkeeping !== null) {

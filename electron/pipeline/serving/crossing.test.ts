@@ -39,7 +39,7 @@ const predicted: fc.Arbitrary<PlannedPace> = fc.record({
 });
 const way = fc.record({ ms: fc.option(ms), bytes: fc.maxSafeNat() });
 const figures: fc.Arbitrary<PipelineFigures> = fc.record({
-  stages: fc.array(fc.record({ computeMs: ms, queueMs: ms })),
+  stages: fc.array(fc.record({ computeMs: ms, queueMs: ms, loneMs: fc.option(ms) })),
   hops: fc.array(way),
   entry: way,
   exit: way,

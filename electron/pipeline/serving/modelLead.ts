@@ -18,6 +18,8 @@ import { driverOf, placeDrafted } from '../placement/placeDrafted.ts';
 import { placePipelines } from '../placement/placePipelines.ts';
 import type { ServingRoom } from '../placement/servingRoom.ts';
 import { type ServingSizes, servingSizes } from '../placement/servingSizes.ts';
+import type { Profiled } from '../placement/speedTruth.ts';
+import type { SpeedTruthFile } from '../placement/speedTruthFile.ts';
 import { draftBytes } from '../speculation/draftBytes.ts';
 import { refuseDraft } from '../speculation/refuseDraft.ts';
 import type { PoolPipeline } from './modelRouter.ts';
@@ -68,6 +70,8 @@ export interface ModelLeadOptions {
   others: PoolPipelines;
   /** What stages have taken beside the plan. */
   memory: Pick<MemoryTruthFile, 'extraBytes' | 'learn'>;
+  /** How fast stages have run beside what their members' profiles say. */
+  speeds: Pick<SpeedTruthFile, 'speeds'>;
   onProblem: (cause: unknown) => void;
   /** Every pipeline that is known. */
   pipelines(): PoolPipeline[];
@@ -231,13 +235,15 @@ export class ModelLead {
     onTold: (told: Told) => void,
     signal: AbortSignal,
   ): Promise<Ready> {
-    const { build, memory } = this.#options;
+    const { build, memory, speeds } = this.#options;
     const { force, policy, plainRam, exact, replicas, aliases, mostDrafts, alwaysDraft, mostAhead, chunk } = order;
     const taken = this.#taken();
+    const stageSpeeds = speeds.speeds(model, candidates.map(profiledOf));
     const offers = candidates.map((candidate) => ({
       ...candidate,
       takenBytes: taken.get(candidate.id) ?? 0,
       stageExtraBytes: memory.extraBytes({ model, member: candidate.id, backend: candidate.facts.backend }),
+      stageSpeed: stageSpeeds.get(candidate.id) ?? 1,
       mostBytes: mostBytes.get(candidate.id) ?? null,
     }));
     const how = {
@@ -505,4 +511,8 @@ function messageOf(cause: unknown): string {
 
 function newId(): string {
   return randomBytes(8).toString('hex');
+}
+
+function profiledOf({ id: member, facts: { backend, bandwidth } }: FoundCandidate): Profiled {
+  return { member, backend, bandwidth };
 }

@@ -17,6 +17,7 @@ import { findHolders } from '../placement/findHolders.ts';
 import { locateModel } from '../placement/locateModel.ts';
 import type { MemoryTruthFile } from '../placement/memoryTruthFile.ts';
 import type { ServingRoom } from '../placement/servingRoom.ts';
+import type { SpeedTruthFile } from '../placement/speedTruthFile.ts';
 import { MOST_AHEAD, MOST_DRAFTS } from '../speculation/mostDrafts.ts';
 import type { DraftHost } from '../speculation/openDrafter.ts';
 import { againRequest } from './againRequest.ts';
@@ -28,6 +29,7 @@ import { pipelineCalled } from './pipelineCalled.ts';
 import { PoolPipelines } from './poolPipelines.ts';
 import { remoteError } from './remoteError.ts';
 import { answers } from './remoteGenerate.ts';
+import { seenSpeeds } from './seenSpeeds.ts';
 import type { ServedModel, ServedModels } from './servedModel.ts';
 import type { ServeEvent, ServeRequest } from './serveEvents.ts';
 import { encodeNews, eventOf, type Told, untilReady } from './serveNews.ts';
@@ -53,6 +55,8 @@ export interface ModelServingOptions {
   held: HeldModels;
   /** What stages have taken beside the plan. */
   memory: Pick<MemoryTruthFile, 'extraBytes' | 'learn'>;
+  /** How fast stages have run, anywhere in the pool, beside what their members' profiles say. */
+  speeds: Pick<SpeedTruthFile, 'speeds' | 'learn'>;
   draftHost: DraftHost;
   /** What this member is to serve again after a restart. */
   kept: Pick<KeptServes, 'keep' | 'forget' | 'news' | 'learn' | 'list'>;
@@ -327,11 +331,21 @@ export class ModelServing implements ServedModels {
   }
 
   #changed(): void {
+    this.#learnSpeeds();
     this.#forgetOutlived();
     this.#forgetGone();
     this.#router.follow();
     for (const listener of [...this.#listeners]) listener();
     this.#options.onChange?.();
+  }
+
+  /** Whoever leads next plans by it too, so every member learns, from whatever is driven by whom. */
+  #learnSpeeds(): void {
+    const { room, speeds, onProblem = () => {} } = this.#options;
+    const reports = this.#known().flatMap(({ report }) => (report.state === 'serving' ? [report] : []));
+    if (!reports.some(({ figures }) => figures?.stages.some(({ loneMs }) => loneMs !== null))) return;
+    const members = room.members();
+    for (const seen of reports.flatMap((report) => seenSpeeds(report, members))) speeds.learn(seen).catch(onProblem);
   }
 
   /** Why a model was lost is of no use once it is served anew, whatever becomes of that. */

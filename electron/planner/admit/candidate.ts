@@ -45,10 +45,12 @@ export function candidateOf(member: Member, costs: RangeCosts, settings: Setting
   const deviceBytes = Math.max(0, member.memoryBytes - headroom - besideBytes);
   const spare = role.plainRam && deviceClass !== 'cpu' ? (member.hostMemoryBytes ?? 0) : 0;
   const measured = measuredSpeed(member, costs, settings);
-  const speed = measured ?? member.bandwidth ?? assumedSpeed[deviceClass];
+  const learnt = member.bandwidth === undefined || measured !== null ? 1 : (member.stageSpeed ?? 1);
+  const speed = (measured ?? member.bandwidth ?? assumedSpeed[deviceClass]) * learnt;
   const capacity = deviceBytes + Math.floor(spare * (1 - settings.headroom));
-  const hostSpeed = measured ?? member.hostBandwidth ?? assumedSpeed.cpu;
-  const flops = member.flops ?? speed * assumedOperationsPerByte[deviceClass];
+  // A stage's time is one number: what it says of the bandwidth it says of plain RAM and of arithmetic too.
+  const hostSpeed = (measured ?? member.hostBandwidth ?? assumedSpeed.cpu) * learnt;
+  const flops = member.flops === undefined ? speed * assumedOperationsPerByte[deviceClass] : member.flops * learnt;
   const isMeasured = measured !== null;
   return {
     member,

@@ -36,6 +36,7 @@ export function checkMembers(members: readonly Member[]): void {
     checkOptional(member.flops, `${field}.flops`, { ...rate, most: 1e21 });
     checkOptional(member.headroomBytes, `${field}.headroomBytes`, {});
     checkOptional(member.stageExtraBytes, `${field}.stageExtraBytes`, { least: -mostBytes });
+    checkOptional(member.stageSpeed, `${field}.stageSpeed`, { least: 1e-3, most: 1e3 });
     if (member.name !== undefined) checkText(member.name, `${field}.name`);
     checkText(member.build, `${field}.build`);
     if (member.reachability !== undefined) {

@@ -170,6 +170,16 @@ function predictionLines(plan: Facts, { members, settings }: PlanOrigin, nameOf:
   if (guessed.length > 0) {
     lines.push(`The speed of ${guessed.map(({ address }) => nameOf(address)).join(', ')} is guessed, not measured.`);
   }
+  const learnt = first.stages.filter(({ address }) =>
+    members.some(
+      ({ address: other, bandwidth, stageSpeed = 1 }) =>
+        other === address && bandwidth !== undefined && stageSpeed !== 1,
+    ),
+  );
+  if (learnt.length > 0) {
+    const names = learnt.map(({ address }) => nameOf(address)).join(', ');
+    lines.push(`The speed of ${names} is by what stages of this model were measured to take.`);
+  }
   return lines;
 }
 
