@@ -40,6 +40,7 @@ async function received(isServing: LibraryActionsOptions['isServing'] = () => fa
   const request = { model, startLayer: 4, endLayer: 8, holders: [holder] };
   const lease = await store.provide(request, { signal: new AbortController().signal });
   const actions = libraryActions({
+    speeds: () => new Map(),
     library,
     downloads: await Downloads.open({
       ...{ home, modelsFolder: library.modelsFolder, hub: 'http://127.0.0.1:9/', token: async () => null },

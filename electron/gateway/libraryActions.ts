@@ -36,6 +36,8 @@ export interface LibraryActionsOptions {
   catalogue: () => Promise<CuratedModel[]>;
   /** The members that live, as the planner sees them. */
   room: () => Member[];
+  /** See `ModelServing.stageSpeeds`. */
+  speeds: ModelServing['stageSpeeds'];
   /** Commit of llama.cpp that members must run. */
   build: string;
   /** The model that came with Roomful; null where none did. */
@@ -48,6 +50,7 @@ export interface LibraryActionsOptions {
 export type LibraryMethod =
   | 'library'
   | 'modelShape'
+  | 'modelSpeeds'
   | 'importModel'
   | 'takeDemoModel'
   | 'removeModel'
@@ -77,6 +80,9 @@ export function libraryActions(options: LibraryActionsOptions): Pick<MemberActio
       if (holders.length === 0) return modelShape(await library.open(library.called(model).id));
       return (await options.files.open(model, holders)).shape;
     },
+    modelSpeeds: async ({ model }) => ({
+      speeds: Object.fromEntries([...options.speeds(model)].filter(([, speed]) => speed !== 1)),
+    }),
     importModel: async ({ path, copies }) => {
       if (copies !== undefined) return { models: [await library.importCopies(copies)] };
       return { models: await importPath(library, path) };

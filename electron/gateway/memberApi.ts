@@ -141,6 +141,11 @@ export interface MemberMethods {
   /** What the planner needs of a model of this machine's disk, or of another member's, from its header. */
   modelShape: { params: { model: string }; result: ModelShape };
   /**
+   * How fast stages of a model (content id) are expected to run, over what the profiles of members say, by the ids of those of
+   * whom something was learnt.
+   */
+  modelSpeeds: { params: { model: string }; result: { speeds: Record<string, number> } };
+  /**
    * Takes a model of this machine's disk in: the whole path of its file, of any file of its set, or of a folder to watch. With
    * `copies` those files were copied into the library's folder for it, and live no longer than the model.
    */

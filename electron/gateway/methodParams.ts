@@ -114,6 +114,7 @@ export const methodParamSchemas = {
   searchConversations: z.strictObject({ text: z.string().max(1000) }),
   library: z.strictObject({}),
   modelShape: z.strictObject({ model: longText }),
+  modelSpeeds: z.strictObject({ model: longText }),
   importModel: z.strictObject({ path: longText, copies: z.array(longText).min(1).max(1000).optional() }),
   removeModel: z.strictObject({ model: longText, deleteFiles: z.boolean().optional() }),
   takeDemoModel: z.strictObject({}),

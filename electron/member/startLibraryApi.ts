@@ -54,6 +54,7 @@ export async function startLibraryApi(
       ...{ library, downloads, secrets, catalogue, demoModel, room, build, files, stageFiles, limits, elsewhere },
       isServing: ({ name }) => serving.models.list().some(({ id }) => id === name),
       holders: (model) => serving.models.holdersOf(model),
+      speeds: (model) => serving.models.stageSpeeds(model),
     }),
     topic: derivedTopic(
       () => libraryState({ library, downloads, elsewhere, demoModel }),

@@ -226,6 +226,15 @@ export class ModelServing implements ServedModels {
     return (await findHolders(model, { room, others: this.#others })).map(({ holder }) => holder);
   }
 
+  /** How fast stages of a model are expected to run on the members of the pool, see speedsOf. */
+  stageSpeeds(model: string): ReadonlyMap<string, number> {
+    const { room, speeds } = this.#options;
+    const profiled = room.members().flatMap(({ id: member, facts }) => {
+      return facts === null ? [] : [{ member, backend: facts.backend, bandwidth: facts.bandwidth }];
+    });
+    return speeds.speeds(model, profiled);
+  }
+
   /** The models whose files the other members have, by the name of each that is there. */
   heldElsewhere(): { holder: string; models: readonly HeldModel[] }[] {
     return this.#others.held();

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { answerTo } from './answer.ts';
 import { knownModels } from './knownModels.ts';
 import { memberViews } from './memberView.ts';
+import { libraryChoice } from './modelChoice.ts';
 import { exampleScenario, imaginedMember, type Question } from './scenario.ts';
 
 const { question } = exampleScenario();
@@ -62,4 +63,17 @@ test('a stage shows its layers, memory and time', () => {
     expect(view.weightBytes + view.kvBytes + view.otherBytes).toBeLessThanOrEqual(view.memoryBytes);
     expect(view.ms).toBeGreaterThan(0);
   }
+});
+
+test('what stages of a model were measured to do counts for the real members that did it', () => {
+  const msOf = (changes: Partial<Question['members'][number]>, speeds?: Record<string, number>) => {
+    const members = [imaginedMember('m1', 'm1', { memoryBytes: 96e9, bandwidth: 500e9, real: true, ...changes })];
+    const held = { id: 'abc', name: 'Model', layers: 40, parameters: 14e9, bytes: 9e9 };
+    return planOf({ members, model: libraryChoice(held, null, speeds) }).pipelines[0]?.prediction.stages[0]?.ms ?? 0;
+  };
+  const plain = msOf({});
+  expect(msOf({}, { m1: 0.5 })).toBeCloseTo(2 * plain, 9);
+  expect(msOf({}, { m2: 0.5 })).toBe(plain);
+  expect(msOf({ real: false }, { m1: 0.5 })).toBe(plain);
+  expect(msOf({ bandwidth: null }, { m1: 0.5 })).toBe(msOf({ bandwidth: null }));
 });

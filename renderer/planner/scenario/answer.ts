@@ -2,7 +2,7 @@ import { InvalidInput } from '../../../electron/planner/invalidInput.ts';
 import type { Member } from '../../../electron/planner/member.ts';
 import { type Plan, plan } from '../../../electron/planner/plan.ts';
 import type { Link, PlanOptions } from '../../../electron/planner/planOptions.ts';
-import { shapeOf } from './modelChoice.ts';
+import { type ModelChoice, shapeOf } from './modelChoice.ts';
 import type { Question, RoomMember } from './scenario.ts';
 
 /** What the planner says to a question: a plan, or one line on what it cannot reason about. */
@@ -23,14 +23,25 @@ function work(question: Question): Answer {
   const model = shapeOf(question.model);
   if (model === null) return { plan: null, problem: 'This version of Roomful does not know that model.' };
   try {
-    return { plan: plan(question.members.map(plannerMember), model, plannerOptions(question)), problem: null };
+    return {
+      plan: plan(
+        question.members.map((each) => plannerMember(each, question.model)),
+        model,
+        plannerOptions(question),
+      ),
+      problem: null,
+    };
   } catch (cause) {
     if (!(cause instanceof InvalidInput)) throw cause;
     return { plan: null, problem: `The planner cannot work with this: ${cause.message}.` };
   }
 }
 
-function plannerMember({ id, name, backend, memoryBytes, hostMemoryBytes, bandwidth, build }: RoomMember): Member {
+function plannerMember(
+  { id, name, real, backend, memoryBytes, hostMemoryBytes, bandwidth, build }: RoomMember,
+  choice: ModelChoice,
+): Member {
+  const speeds = real && choice.kind === 'library' ? choice.speeds : undefined;
   return {
     address: id,
     name,
@@ -38,6 +49,7 @@ function plannerMember({ id, name, backend, memoryBytes, hostMemoryBytes, bandwi
     memoryBytes: Math.max(1, memoryBytes),
     hostMemoryBytes,
     bandwidth: bandwidth ?? undefined,
+    stageSpeed: speeds?.[id],
     build,
   };
 }

@@ -6,11 +6,18 @@ import { libraryChoice, type ModelChoice } from './modelChoice.ts';
 /** By content id: what has the same id has the same header. */
 const shapes = new Map<string, ModelShape>();
 
-/** A model of the library, or of another member's, with its exact shape; as its numbers tell where the header cannot be read now. */
+/**
+ * A model of the library, or of another member's, with its exact shape and what is known of its speeds by now; as its numbers
+ * tell where the header cannot be read now.
+ */
 export async function exactChoice(model: Omit<PoolModel, 'holders'>): Promise<ModelChoice> {
-  const known = shapes.get(model.id);
-  if (known !== undefined) return libraryChoice(model, known);
-  const shape = await callMember('modelShape', { model: model.id }).catch(() => null);
+  const [shape, speeds] = await Promise.all([
+    shapes.get(model.id) ?? callMember('modelShape', { model: model.id }).catch(() => null),
+    callMember('modelSpeeds', { model: model.id }).then(
+      (learnt) => learnt.speeds,
+      () => ({}),
+    ),
+  ]);
   if (shape !== null) shapes.set(model.id, shape);
-  return libraryChoice(model, shape);
+  return libraryChoice(model, shape, speeds);
 }

@@ -18,6 +18,8 @@ export type ModelChoice =
       weightBytes: number;
       /** Null where its header could not be read, and the numbers have to do. */
       shape: ModelShape | null;
+      /** What stages of it were measured to do, over what bandwidth makes expect, by the ids of members. */
+      speeds?: Readonly<Record<string, number>> | undefined;
     };
 
 type Numbers = Pick<Extract<ModelChoice, { kind: 'own' }>, 'layers' | 'hiddenSize' | 'weightBytes'>;
@@ -75,8 +77,10 @@ function equalShape({ layers, hiddenSize, weightBytes }: Numbers, name: string):
 export function libraryChoice(
   { id, name, layers, parameters, bytes }: Pick<PoolModel, 'id' | 'name' | 'layers' | 'parameters' | 'bytes'>,
   shape: ModelShape | null,
+  speeds: Readonly<Record<string, number>> = {},
 ): ModelChoice {
   const hiddenSize =
     shape?.hiddenSize ?? Math.max(64, Math.round(Math.sqrt(parameters / (12 * Math.max(1, layers))) / 64) * 64);
-  return { kind: 'library', id, name, layers, hiddenSize, weightBytes: Math.max(1e6, bytes), shape };
+  const choice = { kind: 'library' as const, id, name, layers, hiddenSize, weightBytes: Math.max(1e6, bytes), shape };
+  return Object.keys(speeds).length === 0 ? choice : { ...choice, speeds };
 }

@@ -74,7 +74,14 @@ const shape = z.strictObject({
 const model = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('known'), id: name }),
   z.strictObject({ kind: z.literal('own'), ...numbers }),
-  z.strictObject({ kind: z.literal('library'), id: name, name, ...numbers, shape: shape.nullable().default(null) }),
+  z.strictObject({
+    kind: z.literal('library'),
+    id: name,
+    name,
+    ...numbers,
+    shape: shape.nullable().default(null),
+    speeds: z.record(name, z.number().min(1e-3).max(1e3)).optional(),
+  }),
 ]);
 
 const position = z.strictObject({ x: z.number().min(-1e6).max(1e6), y: z.number().min(-1e6).max(1e6) });

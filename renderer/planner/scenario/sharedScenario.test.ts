@@ -42,7 +42,16 @@ const scenarios: Record<string, Scenario> = {
   'the exact shape of a model': {
     question: {
       ...question,
-      model: { kind: 'library', id: 'abc', name: 'n', layers: 3, hiddenSize: 64, weightBytes: 1e9, shape },
+      model: {
+        kind: 'library',
+        id: 'abc',
+        name: 'n',
+        layers: 3,
+        hiddenSize: 64,
+        weightBytes: 1e9,
+        shape,
+        speeds: { m1: 0.5 },
+      },
     },
     positions: {},
   },
