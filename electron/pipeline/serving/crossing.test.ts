@@ -17,7 +17,8 @@ import { decodeNews, encodeNews, type Told } from './serveNews.ts';
 
 const count = fc.nat({ max: 2 ** 31 - 1 });
 const share = fc.float({ min: 0, max: 1, noNaN: true });
-const stage = fc.record({
+const ms = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
+const placed = {
   member: fc.string(),
   name: fc.string(),
   address: fc.string(),
@@ -26,8 +27,9 @@ const stage = fc.record({
   bytes: fc.maxSafeNat(),
   kvBytes: fc.maxSafeNat(),
   weightBytes: fc.maxSafeNat(),
-});
-const ms = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
+};
+/** With and without a profile. */
+const stage = fc.oneof(fc.record(placed), fc.record({ ...placed, profileBandwidth: ms, profileMs: ms }));
 const predicted: fc.Arbitrary<PlannedPace> = fc.record({
   stageMs: fc.array(ms),
   hopMs: fc.array(ms),
