@@ -63,24 +63,6 @@ test('rows that pad change no bit of the others and leave nothing in the slots t
   expect(paddedLater).toEqual(plainLater);
 });
 
-test('drafts are filled up behind them, and go on as if nothing had been there', async () => {
-  const answers = async (padRows: number) => {
-    await begin(prompt(0, 5));
-    const { sampled } = await begin(decode(0, 5));
-    const [next = 0] = sampled.map(({ token }) => token);
-    const draft = (next + 1) % 512;
-    const run = decode(0, 6, { tokens: Int32Array.of(next, draft, 7), drafts: 2, padRows });
-    const verified = await begin(run);
-    const end = verified.sampled.at(-1);
-    const after = await begin(
-      decode(0, end?.position ?? 0, { tokens: Int32Array.of(end?.token ?? 0), truncateTo: end?.position ?? 0 }),
-    );
-    await close();
-    return { verified, after };
-  };
-  expect(await answers(1)).toEqual(await answers(0));
-});
-
 test('a slot that waits for the token after its drafts can pad others meanwhile', async () => {
   const answers = async (pads: NativeRun[]) => {
     await begin(prompt(0, 5), prompt(1, 5));

@@ -102,8 +102,8 @@ export interface NativeRun {
    */
   aloneRows?: number;
   /**
-   * Rows behind the tokens, or behind what the slot holds where there are none, that only fill the blocks of a kernel up: computed,
-   * given to nobody and removed at once. Those that find no room in the context are left out. 0 where it is left out.
+   * In place of tokens: rows behind what the slot holds that only fill the blocks of a kernel up, are given to nobody and removed at once.
+   * Those that find no room in the context are left out. 0 where it is left out.
    */
   padRows?: number;
   /**

@@ -24,7 +24,7 @@ const MOST_TOGETHER = 16;
 /**
  * The runs of a step with rows that pad where those that are computed together take a kernel's blocks better: llama.cpp computes
  * decodes of neighbouring slots as one batch and begins another at every gap (split_equal in llama-batch.cpp), so the slots
- * between and beside them are filled, at the end of what they hold; drafts of a slot are filled up behind them.
+ * between and beside them are filled, at the end of what they hold.
  */
 export function padRuns(runs: readonly NativeRun[], room: PadRoom): NativeRun[] {
   const taken = new Set(runs.map(({ slot }) => slot));
@@ -32,7 +32,7 @@ export function padRuns(runs: readonly NativeRun[], room: PadRoom): NativeRun[] 
   const padded: NativeRun[] = [];
   for (let first = 0; first < runs.length; ) {
     const group = decodesFrom(runs, first);
-    const own = group.length > 0 ? padGroup(group, room, taken, left) : padAlone(runs[first], room, left);
+    const own = group.length > 0 ? padGroup(group, room, taken, left) : runs.slice(first, first + 1);
     left -= own.reduce((sum, { padRows = 0 }) => sum + padRows, 0);
     padded.push(...own);
     first += Math.max(1, group.length);
@@ -44,24 +44,12 @@ export function padRuns(runs: readonly NativeRun[], room: PadRoom): NativeRun[] 
 function decodesFrom(runs: readonly NativeRun[], first: number): NativeRun[] {
   const group: NativeRun[] = [];
   for (const run of runs.slice(first, first + MOST_TOGETHER)) {
-    if (!mayPad(run) || run.tokens.length !== 1 || (run.drafts ?? 0) > 0) break;
+    const { aloneRows = 0, drafts = 0, embed = null, tokens } = run;
+    if (aloneRows > 0 || drafts > 0 || embed !== null || tokens.length !== 1) break;
     if (run.slot <= (group.at(-1)?.slot ?? -1)) break;
     group.push(run);
   }
   return group;
-}
-
-function mayPad({ aloneRows = 0, embed }: NativeRun): boolean {
-  return aloneRows === 0 && embed == null;
-}
-
-function padAlone(run: NativeRun | undefined, { costs }: PadRoom, left: number): NativeRun[] {
-  if (run === undefined) return [];
-  const rows = run.tokens.length;
-  if (!mayPad(run) || rows < 2 || rows > MOST_TOGETHER) return [run];
-  const padRows = (BLOCK_ROWS - (rows % BLOCK_ROWS)) % BLOCK_ROWS;
-  const isWorth = padRows <= left && costs.ms(rows + padRows) < costs.ms(rows) * WORTH_PADDING;
-  return isWorth && padRows > 0 ? [{ ...run, padRows }] : [run];
 }
 
 interface Batches {

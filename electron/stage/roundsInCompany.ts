@@ -11,20 +11,24 @@ const roundedOtherwise: ReadonlySet<string> = new Set([
   ...['Q2_K', 'Q4_K', 'IQ4_NL', 'IQ4_XS'],
 ]);
 
+/** In which company a row is rounded otherwise than alone: none, rows of its own slot, or any. */
+export type Company = 'none' | 'slot' | 'any';
+
 /**
- * Whether a stage would round a row otherwise when it computes others with it: on a CPU, by the types of its weights or because
- * a quantized cache takes flash attention. On a device nearly all kernels do, and there alone would cost too much.
+ * In which company a stage would round a row otherwise. On a CPU in that of its slot, since the f16 kernels of attention take its rows
+ * at once, and in any by the types of its weights or because a quantized cache takes flash attention. On a device nearly
+ * all kernels do, and there alone would cost too much, so it counts as none.
  */
 export async function roundsInCompany({
   path,
   gpuLayers,
   kvType,
-}: Pick<NativeLoadOptions, 'path' | 'gpuLayers' | 'kvType'>): Promise<boolean> {
-  if (gpuLayers > 0) return false;
-  if (kvType !== 'f16') return true;
+}: Pick<NativeLoadOptions, 'path' | 'gpuLayers' | 'kvType'>): Promise<Company> {
+  if (gpuLayers > 0) return 'none';
+  if (kvType !== 'f16') return 'any';
   const reader = await openFileReader(path);
   try {
-    return weightsRoundInCompany((await readHeader(reader)).tensors);
+    return weightsRoundInCompany((await readHeader(reader)).tensors) ? 'any' : 'slot';
   } finally {
     await reader.close();
   }

@@ -57,9 +57,9 @@ serveHost(stageContract, (emit) => {
         told = fraction;
         emit('progress', fraction);
       });
-      const rowsAlone = await roundsInCompany(options);
-      // On devices the kernels of few rows are bound by the weights alike.
-      const rowCosts = rowsAlone || options.gpuLayers > 0 ? null : await measureRowCosts(native, options);
+      const company = await roundsInCompany(options);
+      // Rows that are computed alone fill nothing up; on devices kernels of few rows are bound by the weights alike.
+      const rowCosts = company === 'slot' ? await measureRowCosts(native, options) : null;
       const { pipeline, epoch, position } = ring;
       const ringServer = new RingServer();
       const server = await WireServer.start({
@@ -83,7 +83,7 @@ serveHost(stageContract, (emit) => {
         position,
         slots,
         batch,
-        rowsAlone,
+        company,
         rowCosts,
         send: (frame) => outlet.send(frame),
         wayMs: () => link?.way.ms ?? null,

@@ -12,6 +12,7 @@ import { dropStaleRuns } from './dropStaleRuns.ts';
 import type { NativeRun, NativeSampling, NativeStage, NativeStepResult, RunEmbed, StageRole } from './nativeAddon.ts';
 import { nativeSampling } from './nativeSampling.ts';
 import { padRuns } from './padRuns.ts';
+import type { Company } from './roundsInCompany.ts';
 import type { RowCosts } from './rowCosts.ts';
 import type { StageStats } from './stageContract.ts';
 
@@ -34,8 +35,8 @@ export interface StageRunnerOptions {
   slots: number;
   /** Most tokens in one step. */
   batch: number;
-  /** Computes tokens of answers, and drafts of them, each by itself, see roundsInCompany. */
-  rowsAlone?: boolean;
+  /** The company in which rows of answers would be rounded otherwise, so that they are computed without it; none where it is left out. */
+  company?: Company;
   /** What few rows cost, where it is known: others pad them where that is quicker. */
   rowCosts?: RowCosts | null;
   /** What a frame takes to come from the process before this stage, ms; null while that is not known. */
@@ -215,15 +216,16 @@ export class StageRunner {
   }
 
   /**
-   * Rows that are computed alone: of drafts and of tokens of answers, and the last one of a prompt, so that it is the same where
-   * all before it are held already. An exact ring takes prompts chunk by chunk in any case. Of a text that becomes a vector none:
-   * no token hangs on its rounding.
+   * Rows that are computed alone where company would round them otherwise: of drafts and of tokens of answers, and the last one of a
+   * prompt, so that it is the same where all before it are held already. An exact ring takes prompts chunk by chunk in any case.
+   * Of a text that becomes a vector none: no token hangs on its rounding.
    */
   #aloneRows({ tokens, drafts, sample, embed }: Run, exact: boolean): number {
     if (embeds[embed] !== undefined) return 0;
-    const rowsAlone = this.#options.rowsAlone === true;
-    if (drafts > 0) return exact || rowsAlone ? tokens.length : 0;
-    return rowsAlone && (tokens.length === 1 || (sample && !exact)) ? 1 : 0;
+    const { company = 'none' } = this.#options;
+    if (drafts > 0) return exact || company !== 'none' ? tokens.length : 0;
+    if (tokens.length === 1) return company === 'any' ? 1 : 0;
+    return sample && !exact && company !== 'none' ? 1 : 0;
   }
 
   /** Null where nothing is to be sampled here. Throws BadFrame where nobody said how. */

@@ -290,11 +290,9 @@ void Stage::fitPads(Step& step) const {
   size_t left = hasRecurrentState_ || pooler_ ? 0 : batchLimit_ - step.tokenCount;
   step.padRows = 0;
   for (Run& run : step.runs) {
-    if (run.tokens.empty()) run.start = lengthOf(run.slot);
-    const size_t end = static_cast<size_t>(run.start) + run.tokens.size();
-    const size_t outputs = std::min(run.drafts + 1, run.tokens.size());
-    const size_t room = std::min({left, context - std::min(context, end), outputLimit_ - std::min(outputLimit_, outputs)});
-    run.padRows = isStale(run) ? 0 : std::min(run.padRows, room);
+    if (run.padRows == 0) continue;
+    run.start = lengthOf(run.slot);
+    run.padRows = std::min({run.padRows, left, context - static_cast<size_t>(run.start), outputLimit_});
     left -= run.padRows;
     step.padRows += run.padRows;
   }
@@ -302,10 +300,8 @@ void Stage::fitPads(Step& step) const {
 
 void Stage::removePads(std::span<const Run> runs) {
   for (const Run& run : runs) {
-    if (run.padRows == 0) continue;
-    const auto end = run.start + static_cast<int32_t>(run.tokens.size());
     // A negative start means the whole sequence, which can always be removed.
-    api_.llama_memory_seq_rm(kv_, run.slot, end == 0 ? -1 : end, -1);
+    if (run.padRows > 0) api_.llama_memory_seq_rm(kv_, run.slot, run.start == 0 ? -1 : run.start, -1);
   }
 }
 

@@ -91,9 +91,7 @@ Run readRun(ArgumentReader& reader, const StepLimits& limits) {
     run.aloneRows = static_cast<size_t>(reader.integer("aloneRows", 0, static_cast<int64_t>(run.tokens.size())));
   }
   if (!reader.isNull("padRows")) run.padRows = static_cast<size_t>(reader.integer("padRows", 0, kMostPadRows));
-  if (run.padRows > 0 && (run.aloneRows > 0 || !reader.isNull("embed"))) {
-    reader.reject("pads rows that are computed alone or embedded");
-  }
+  if (run.padRows > 0 && !run.tokens.empty()) reader.reject("has tokens and rows that pad");
   if (!reader.isNull("embed")) run.embed = static_cast<RunEmbed>(reader.oneOf("embed", kEmbeds) + 1);
   if (run.embed != RunEmbed::None && run.sampling) reader.reject("asks for a token and for an embedding");
   if (run.drafts > 0 && !run.sampling) reader.reject("has drafts, but asks for no token to check them with");

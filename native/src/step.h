@@ -60,7 +60,7 @@ struct Run {
   size_t drafts = 0;
   /** How many of the last rows are computed each by itself. */
   size_t aloneRows = 0;
-  /** Rows behind the tokens that fill the blocks of a kernel up: computed, given to nobody, and removed at once. */
+  /** In place of tokens: rows that fill the blocks of a kernel up, are given to nobody, and removed at once. */
   size_t padRows = 0;
   RunEmbed embed = RunEmbed::None;
 

@@ -91,9 +91,10 @@ const scenarios = {
     await rejectsWith(stage.decode({ ...plain, runs: [drawn, drawn] }), 'BadArgument');
     await rejectsWith(stage.decode(null), 'BadArgument');
     const pad = { slot: 1, start: 0, tokens: new Int32Array(0), truncateTo: null, sampling: null, padRows: 3 };
-    const more = { ...next, start: tokens.length + 1, padRows: 2 };
+    const more = { ...next, start: tokens.length + 1 };
     assert.equal((await stage.decode({ ...plain, runs: [more, pad] })).sampled[0].position, tokens.length + 2);
     await rejectsWith(stage.decode({ ...plain, runs: [{ ...pad, padRows: 65 }] }), 'BadArgument');
+    await rejectsWith(stage.decode({ ...plain, runs: [{ ...drawn, padRows: 1 }] }), 'BadArgument');
     await stage.truncate(0, 3);
     await stage.closeSlot(1);
     await stage.copyPrefix(0, 1, 3);
