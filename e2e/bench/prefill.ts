@@ -19,6 +19,7 @@ export async function prefill({ rounds = ROUNDS }: BenchOptions): Promise<BenchR
     pinned: true,
     request: { mostDrafts: 0 },
   };
+  process.stderr.write('forming two pipelines of two stages ...\n');
   const chunked = await startBenchRoom(sizes);
   const closers = [() => chunked.close()];
   try {

@@ -12,6 +12,7 @@ export async function soak({
   minutes = MINUTES,
   concurrency: [streams = STREAMS] = [],
 }: BenchOptions): Promise<BenchReport> {
+  process.stderr.write('forming a pool, and asking each question alone first ...\n');
   const result = await soakPool({
     streams,
     seconds: minutes * 60,

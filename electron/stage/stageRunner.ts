@@ -186,7 +186,10 @@ export class StageRunner {
     const output = this.#givesRows ? Buffer.allocUnsafe(rows * native.embeddingLength * 4) : null;
     const format = frame.format === ACTIVATION_FORMAT_F16 ? 'f16' : 'f32';
     const result = await native.decode({
-      runs: this.#padded(runs.map((run) => this.#nativeRun(run, frame.exact))),
+      runs: this.#padded(
+        runs.map((run) => this.#nativeRun(run, frame.exact)),
+        frame.exact,
+      ),
       input: this.#takesRows ? { format, bytes: activations } : null,
       output,
       outputFormat: frame.exact ? 'f32' : 'f16',
@@ -194,9 +197,9 @@ export class StageRunner {
     return { result, output };
   }
 
-  #padded(runs: NativeRun[]): NativeRun[] {
+  #padded(runs: NativeRun[], exact: boolean): NativeRun[] {
     const { rowCosts, slots, batch } = this.#options;
-    if (rowCosts == null) return runs;
+    if (rowCosts == null || exact) return runs;
     return padRuns(runs, { costs: rowCosts, slots, batch, held: (slot) => this.#held.get(slot) ?? 0 });
   }
 

@@ -66,6 +66,24 @@ test('decodes travel in groups of neighbours: a complete one at once, a part of 
   expect(ids(nextStep(twoBack, { ...nothing, decode: 2 }, pairs))).toEqual([2, 3]);
 });
 
+test('nobody waits for a neighbour that makes drafts, guesses ahead or reads its prompt anew', () => {
+  const pairs = { ...limits, groupSize: () => 2 };
+  const others = [underWay(2), underWay(3), underWay(4), underWay(5)];
+  const busy = { ...nothing, decode: 2 };
+  for (const mate of [
+    decoding(0, 5, { drafting: true }),
+    decoding(0, 5, { sent: 15 }),
+    decoding(0, 5, { sent: 15, ahead: 3 }),
+  ]) {
+    expect(ids(nextStep([mate, decoding(1, 6), ...others], busy, pairs))).toEqual([1]);
+    expect(nextStep([mate, decoding(1, 6), ...others], { ...nothing, decode: 3 }, pairs)?.kind).not.toBe('decode');
+  }
+  // Its neighbour in the groups is the next one by slot, which is under way.
+  const anew = decoding(0, 5, { sent: 2 });
+  expect(ids(nextStep([anew, decoding(1, 6), decoding(2, 6), ...others.slice(1)], busy, pairs))).toEqual([1, 2]);
+  expect(nextStep([underWay(0), decoding(1, 6), ...others], busy, pairs)).toBeNull();
+});
+
 test('groups are told by slots and of about equal size', () => {
   const seated = [7, 1, 4, 0, 6].map((slot, id) => decoding(id, 5, { slot }));
   const next = (inFlight: typeof nothing, size: number) =>

@@ -64,8 +64,8 @@ const PATIENCE_STEPS = 64;
  * Decides what travels next, or null when there is nothing to send until something returns.
  *
  * Decodes go first, in groups of neighbouring slots that keep as many steps in flight as there are groups: a group travels when
- * all of it is ready, and a part of one only where a stage would have nothing to do, so that those that met by chance are parted
- * again. Prefill chunks fill the gaps, each a step of its own, so a long prompt stalls a running answer by one chunk at most:
+ * all of it is ready, else without those that make drafts or guess ahead, and a part that others will join in a moment only where a
+ * stage would have nothing to do, so that sequences that met by chance are parted again. Prefill chunks fill the gaps, each a step of its own, so a long prompt stalls a running answer by one chunk at most:
  * while any sequence decodes only one chunk is in flight. Interactive requests go before bulk ones, equals take turns: the one
  * that travelled longest ago, then the oldest. Drafts on top of others that are being verified may be for nothing, so they go
  * alone, when nothing else can.
@@ -94,10 +94,15 @@ export function nextStep(
   }
   if (ready.length > 0) {
     ready.sort(goesBefore);
-    const groups = groupsOf(decoding, Math.max(1, limits.groupSize(decoding.length)));
+    // One whose prompt is computed anew has no token to send for long.
+    const able = decoding.filter(({ sent, promptLength }) => sent >= promptLength);
+    const groups = groupsOf(able, Math.max(1, limits.groupSize(able.length)));
     const due = ready.flatMap((sequence) => groups.filter((group) => group.includes(sequence)));
     const isWhole = (group: ScheduledSequence[]): boolean => group.every((each) => ready.includes(each));
-    const group = due.find(isWhole) ?? (inFlight.decode < Math.min(groups.length, limits.stages) ? due[0] : undefined);
+    const isAwaited = ({ sent, length, drafting }: ScheduledSequence): boolean => sent === length && !drafting;
+    const group =
+      due.find((each) => isWhole(each) || (inFlight.decode < groups.length && !each.some(isAwaited))) ??
+      (inFlight.decode < Math.min(groups.length, limits.stages) ? due[0] : undefined);
     if (group !== undefined) {
       const runs = ready.filter((sequence) => group.includes(sequence)).map((sequence) => runOf(sequence, 1));
       return { runs, kind: 'decode' };
