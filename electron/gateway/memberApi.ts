@@ -142,7 +142,7 @@ export interface MemberMethods {
   modelShape: { params: { model: string }; result: ModelShape };
   /**
    * How fast stages of a model (content id) are expected to run, over what the profiles of members say, by the ids of those of
-   * whom something was learnt.
+   * whom something else than that is expected: it was learnt there, or from others.
    */
   modelSpeeds: { params: { model: string }; result: { speeds: Record<string, number> } };
   /**

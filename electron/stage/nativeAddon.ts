@@ -97,13 +97,13 @@ export interface NativeRun {
   drafts?: number;
   /**
    * How many of the last rows are computed each by itself, also where other runs could share their batch; 0 where it is left out,
-   * else all that are sampled. Together they take little longer than one, but some kernels (weights of F32, F16 or Q8_0 on a
-   * CPU, most on a GPU) round them differently.
+   * else all that are sampled. Together they take little longer than one, but some kernels (of attention and of many types of
+   * weights on a CPU, most on a GPU) round them differently; see roundsInCompany.
    */
   aloneRows?: number;
   /**
    * In place of tokens: rows behind what the slot holds that only fill the blocks of a kernel up, are given to nobody and removed at once.
-   * Those that find no room in the context are left out. 0 where it is left out.
+   * Those that find no room in the context or in the batch are left out. 0 where it is left out.
    */
   padRows?: number;
   /**
@@ -172,7 +172,7 @@ export interface NativeStage {
   closeSlot(slot: number): Promise<void>;
   /** Removes the KV of a slot at and beyond `position`. */
   truncate(slot: number, position: number): Promise<void>;
-  /** Copies the KV of positions [0, length) from one slot to another. */
+  /** Copies the KV of positions [0, length) from one slot to another, in place of all that it held; takes its turn among steps. */
   copyPrefix(fromSlot: number, toSlot: number, length: number): Promise<void>;
   /** Makes the running and all queued steps reject with code 'Cancelled'. The stage stays usable. */
   cancel(): void;

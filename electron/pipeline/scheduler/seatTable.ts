@@ -30,8 +30,9 @@ interface FreeSlot {
 interface Candidate {
   slot: number;
   free: FreeSlot;
-  /** Tokens of the prompt's beginning that lie there, and 0 where they are too few to be a reason for the seat. */
+  /** Tokens of the prompt's beginning that lie there. */
   common: number;
+  /** The same; 0 where they are too few to be a reason for the seat. */
   worth: number;
 }
 

@@ -64,11 +64,11 @@ const PATIENCE_STEPS = 64;
  * Decides what travels next, or null when there is nothing to send until something returns.
  *
  * Decodes go first, in groups of neighbouring slots that keep as many steps in flight as there are groups: a group travels when
- * all of it is ready, else without those that make drafts or guess ahead, and a part that others will join in a moment only where a
- * stage would have nothing to do, so that sequences that met by chance are parted again. Prefill chunks fill the gaps, each a step of its own, so a long prompt stalls a running answer by one chunk at most:
- * while any sequence decodes only one chunk is in flight. Interactive requests go before bulk ones, equals take turns: the one
- * that travelled longest ago, then the oldest. Drafts on top of others that are being verified may be for nothing, so they go
- * alone, when nothing else can.
+ * all of it is ready, else without those that make drafts or guess ahead, and a part that others will join in a moment only
+ * where a stage would have nothing to do, so that sequences that met by chance are parted again. Prefill chunks fill the gaps,
+ * each a step of its own, so a long prompt stalls a running answer by one chunk at most: while any sequence decodes only one
+ * chunk is in flight. Interactive requests go before bulk ones, equals take turns: the one that travelled longest ago, then
+ * the oldest. Drafts on top of others that are being verified may be for nothing, so they go alone, when nothing else can.
  */
 export function nextStep(
   sequences: Iterable<ScheduledSequence>,
