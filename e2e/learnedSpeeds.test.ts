@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { PipelineReport } from '../electron/pipeline/numbers/pipelineReport.ts';
-import { learnSpeed } from '../electron/pipeline/placement/speedTruth.ts';
+import { learnSpeed, type SpeedTruth, speedsOf } from '../electron/pipeline/placement/speedTruth.ts';
 import { greedySampling } from '../electron/pipeline/sampling/plainSampling.ts';
 import type { ServingModel } from '../electron/pipeline/serving/modelServing.ts';
 import { ServedPair } from './testing/servedPair.ts';
@@ -36,12 +36,23 @@ test('a plan after a pipeline has run predicts what its stages were measured to 
   expect(ran.predicted).toEqual(planned.predicted);
   expect(ran.stages.map(({ bytes }) => bytes)).toEqual(planned.stages.map(({ bytes }) => bytes));
 
-  const expected = ran.stages.map(({ member, profileBandwidth: bandwidth = 0, profileMs = 0 }, index) => {
-    const measuredMs = measured[index] ?? 0;
-    const seen = { model: ran.model, member, backend: 'Cpu' as const, bandwidth, profileMs, measuredMs };
-    // On a machine that is twenty times slower or quicker than its profile nothing is learnt.
-    return learnSpeed([], seen).length === 1 ? measuredMs : profileMs;
+  const seen = ran.stages.map(({ member, profileBandwidth: bandwidth = 0, profileMs = 0 }, index) => {
+    return {
+      model: ran.model,
+      member,
+      backend: 'Cpu' as const,
+      bandwidth,
+      profileMs,
+      measuredMs: measured[index] ?? 0,
+    };
   });
+  // A stage that takes twenty times more or less than its profile says is expected to be as the other one.
+  const known = seen.reduce<readonly SpeedTruth[]>(learnSpeed, []);
+  const speeds = speedsOf(known, ran.model, seen);
+  const expected = seen.map(({ member, profileMs }) => profileMs / (speeds.get(member) ?? Number.NaN));
+  if (known.length === seen.length) {
+    for (const [index, ms] of expected.entries()) expect(ms).toBeCloseTo(measured[index] ?? Number.NaN, 9);
+  }
   for (let again = 0; again < 2; again += 1) {
     await pair.models.stop(model.id);
     const next = reportOf(await pair.serve());
