@@ -90,6 +90,8 @@ test('of all slots that could fill those are chosen with which the step is quick
         );
         best = Math.min(best, ms);
       }
+      // Sums in another order differ by rounding.
+      fc.pre(Math.abs(best / plain - 0.95) > 1e-9);
       const expected = best < plain * 0.95 ? best : plain;
       expect(costOf(all, result.length - runs.length, costs)).toBeCloseTo(expected, 6);
     }),

@@ -32,8 +32,8 @@ export interface Profiled {
 }
 
 /** Beyond these a measurement is none of the memory: something else was the matter. */
-const LEAST_RATIO = 1 / 20;
-const MOST_RATIO = 20;
+export const LEAST_RATIO = 1 / 20;
+export const MOST_RATIO = 20;
 
 /** A profile that differs by a larger part is another one, and what was learnt beside the old one is forgotten. */
 const SAME_BANDWIDTH = 0.1;

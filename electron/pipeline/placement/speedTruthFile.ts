@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { backends } from '../../planner/backend.ts';
-import { learnSpeed, type Profiled, type SpeedObservation, type SpeedTruth, speedOf, speedsOf } from './speedTruth.ts';
+import {
+  LEAST_RATIO,
+  learnSpeed,
+  MOST_RATIO,
+  type Profiled,
+  type SpeedObservation,
+  type SpeedTruth,
+  speedOf,
+  speedsOf,
+} from './speedTruth.ts';
 import { TruthFile } from './truthFile.ts';
 
 const truthSchema = z.strictObject({
@@ -8,7 +17,7 @@ const truthSchema = z.strictObject({
   member: z.string(),
   backend: z.enum(backends),
   bandwidth: z.number().positive(),
-  ratio: z.number().positive(),
+  ratio: z.number().min(LEAST_RATIO).max(MOST_RATIO),
 });
 
 /** What is known may differ by this part from what is on disk, so that stages that run do not write all the time. */
