@@ -47,6 +47,24 @@ test('drafts, rows that are computed alone and texts have no pads beside them', 
   expect(shape(padded([run(0, { embed: 'sum' }), run(1, { embed: 'sum' })]))).toBe('0 1');
 });
 
+test('however many runs there are and whatever lies between them, no slot is in a step twice', () => {
+  const slots = 48;
+  const some = fc.uniqueArray(fc.record({ slot: fc.nat(slots - 1), other: fc.nat(30) }), {
+    ...{ minLength: 17, maxLength: 40, size: 'max' as const },
+    selector: ({ slot }) => slot,
+  });
+  fc.assert(
+    fc.property(some, (given) => {
+      const runs = given
+        .sort((a, b) => a.slot - b.slot)
+        .map(({ slot, other }) => run(slot, { drafts: other === 0 ? 1 : 0 }));
+      const all = padded(runs, { slots }).map(({ slot }) => slot);
+      expect(all).toHaveLength(new Set(all).size);
+      expect(all).toEqual(expect.arrayContaining(runs.map(({ slot }) => slot)));
+    }),
+  );
+});
+
 /** What the batches cost that llama.cpp makes of such slots, with the small shares that decide among equals. */
 function costOf(slots: readonly number[], pads: number, costs: RowCosts): number {
   const groups = slots.reduce<number[]>((counts, slot, index) => {

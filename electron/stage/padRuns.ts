@@ -34,6 +34,7 @@ export function padRuns(runs: readonly NativeRun[], room: PadRoom): NativeRun[] 
     const group = decodesFrom(runs, first);
     const own = group.length > 0 ? padGroup(group, room, taken, left) : runs.slice(first, first + 1);
     left -= own.reduce((sum, { padRows = 0 }) => sum + padRows, 0);
+    for (const { slot } of own) taken.add(slot);
     padded.push(...own);
     first += Math.max(1, group.length);
   }
