@@ -1,3 +1,4 @@
+import { median } from '../../electron/pipeline/numbers/median.ts';
 import { type StepTimes, stepTimes } from '../../electron/pipeline/numbers/stepTimes.ts';
 import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
 import { wireSampling } from '../../electron/pipeline/sampling/wireSampling.ts';
@@ -9,7 +10,6 @@ import { type BenchOptions, isWanted } from './benchOptions.ts';
 import { startBenchRoom } from './benchRoom.ts';
 import { billionModel } from './billionModel.ts';
 import { DelayRelay } from './delayRelay.ts';
-import { median } from './median.ts';
 import type { BenchReport } from './report.ts';
 
 const SLOTS = 4;

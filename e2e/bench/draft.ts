@@ -1,3 +1,4 @@
+import { median } from '../../electron/pipeline/numbers/median.ts';
 import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
 import type { ServingModel } from '../../electron/pipeline/serving/modelServing.ts';
 import { demoCorpus, demoDraftPath, demoModelPath, demoPrompt } from '../testing/demoCorpus.ts';
@@ -6,7 +7,6 @@ import { type BenchRoom, startBenchRoom } from './benchRoom.ts';
 import { billionModel } from './billionModel.ts';
 import { DelayRelay } from './delayRelay.ts';
 import { headCosts } from './headCosts.ts';
-import { median } from './median.ts';
 import type { BenchReport } from './report.ts';
 
 const ROUND_TRIP_MS = 20;

@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import pino from 'pino';
 import { createGateway } from '../../electron/gateway/createGateway.ts';
+import { median } from '../../electron/pipeline/numbers/median.ts';
 import type { GeneratedToken, GenerateRequest, ServedModel } from '../../electron/pipeline/serving/servedModel.ts';
 import { startBenchRoom } from './benchRoom.ts';
 import type { StreamOrder, StreamTimes } from './gatewayClient.ts';
-import { median } from './median.ts';
 import type { BenchReport } from './report.ts';
 
 const ROUNDS = 60;

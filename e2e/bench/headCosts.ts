@@ -1,8 +1,8 @@
+import { median } from '../../electron/pipeline/numbers/median.ts';
 import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
 import { wireSampling } from '../../electron/pipeline/sampling/wireSampling.ts';
 import { loadAddon } from '../../electron/stage/loadAddon.ts';
 import { nativeSampling } from '../../electron/stage/nativeSampling.ts';
-import { median } from './median.ts';
 
 const ROUNDS = 7;
 const PROMPT_TOKENS = 16;

@@ -1,3 +1,4 @@
+import { median } from '../../electron/pipeline/numbers/median.ts';
 import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
 import type { ServingModel } from '../../electron/pipeline/serving/modelServing.ts';
 import { type BenchOptions, isWanted } from './benchOptions.ts';
@@ -5,7 +6,6 @@ import { startBenchRoom } from './benchRoom.ts';
 import { billionModel } from './billionModel.ts';
 import { DelayRelay } from './delayRelay.ts';
 import { llamaPeer } from './llamaPeer.ts';
-import { median } from './median.ts';
 import type { BenchReport } from './report.ts';
 import { rpcTokenTimes, startRpcPeer } from './rpcPeer.ts';
 

@@ -1,8 +1,8 @@
+import { median } from '../../electron/pipeline/numbers/median.ts';
 import { greedySampling } from '../../electron/pipeline/sampling/plainSampling.ts';
 import type { BenchOptions } from './benchOptions.ts';
 import { startBenchRoom } from './benchRoom.ts';
 import { billionModel } from './billionModel.ts';
-import { median } from './median.ts';
 import type { BenchReport } from './report.ts';
 
 const TOKENS = 1024;

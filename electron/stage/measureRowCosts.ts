@@ -1,4 +1,6 @@
 import type { NativeLoadOptions, NativeStage } from './nativeAddon.ts';
+import { padRun } from './padRuns.ts';
+import { givesRows, takesRows } from './roleRows.ts';
 import { BLOCK_ROWS, RowCosts } from './rowCosts.ts';
 
 const MOST_ROUNDS = 3;
@@ -13,13 +15,11 @@ export async function measureRowCosts(
   native: Pick<NativeStage, 'decode'>,
   { role }: Pick<NativeLoadOptions, 'role'>,
 ): Promise<RowCosts> {
-  const takesRows = role === 'middle' || role === 'last';
-  const givesRows = role === 'first' || role === 'middle';
   const measure = async (padRows: number): Promise<number> => {
     const { computeMs } = await native.decode({
-      runs: [{ slot: 0, start: 0, tokens: new Int32Array(0), truncateTo: null, sampling: null, padRows }],
-      input: takesRows ? { format: 'f32', bytes: new Uint8Array(0) } : null,
-      output: givesRows ? new Uint8Array(0) : null,
+      runs: [padRun(0, padRows)],
+      input: takesRows(role) ? { format: 'f32', bytes: new Uint8Array(0) } : null,
+      output: givesRows(role) ? new Uint8Array(0) : null,
       outputFormat: 'f32',
     });
     return computeMs;

@@ -107,7 +107,7 @@ function padGroup(
   if (pads === 0 || pads > left || ms >= plainMs * WORTH_PADDING) return [...group];
   const runs = new Map(group.map((run) => [run.slot, run]));
   return windows.flatMap(([first, last]) =>
-    Array.from({ length: last - first + 1 }, (_, index) => runs.get(first + index) ?? pad(first + index)),
+    Array.from({ length: last - first + 1 }, (_, index) => runs.get(first + index) ?? padRun(first + index, 1)),
   );
 }
 
@@ -121,6 +121,7 @@ function neighbours(slots: readonly number[]): number[] {
   return counts;
 }
 
-function pad(slot: number): NativeRun {
-  return { slot, start: 0, tokens: new Int32Array(0), truncateTo: null, sampling: null, padRows: 1 };
+/** Rows at the end of what a slot holds that are computed for nobody. */
+export function padRun(slot: number, padRows: number): NativeRun {
+  return { slot, start: 0, tokens: new Int32Array(0), truncateTo: null, sampling: null, padRows };
 }

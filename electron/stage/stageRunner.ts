@@ -12,6 +12,7 @@ import { dropStaleRuns } from './dropStaleRuns.ts';
 import type { NativeRun, NativeSampling, NativeStage, NativeStepResult, RunEmbed, StageRole } from './nativeAddon.ts';
 import { nativeSampling } from './nativeSampling.ts';
 import { padRuns } from './padRuns.ts';
+import { givesRows, takesRows } from './roleRows.ts';
 import type { Company } from './roundsInCompany.ts';
 import type { RowCosts } from './rowCosts.ts';
 import type { StageStats } from './stageContract.ts';
@@ -72,8 +73,8 @@ export class StageRunner {
 
   constructor(options: StageRunnerOptions) {
     this.#options = options;
-    this.#takesRows = options.role === 'middle' || options.role === 'last';
-    this.#givesRows = options.role === 'first' || options.role === 'middle';
+    this.#takesRows = takesRows(options.role);
+    this.#givesRows = givesRows(options.role);
   }
 
   get stats(): StageStats {

@@ -1,3 +1,5 @@
+import { median } from './median.ts';
+
 /** Fewer say nothing yet. */
 export const LEAST_LONE = 20;
 /** So many of the latest count: what a machine does now, not what it did when it was cold. */
@@ -14,10 +16,6 @@ export class LoneTimes {
 
   /** Milliseconds; null before there were enough steps. */
   get ms(): number | null {
-    if (this.#latest.length < LEAST_LONE) return null;
-    const sorted = this.#latest.toSorted((a, b) => a - b);
-    const middle = sorted.length >> 1;
-    const [below = 0, above = 0] = [sorted[middle - 1], sorted[middle]];
-    return sorted.length % 2 === 1 ? above : (below + above) / 2;
+    return this.#latest.length < LEAST_LONE ? null : median(this.#latest);
   }
 }

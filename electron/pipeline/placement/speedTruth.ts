@@ -31,6 +31,13 @@ export interface Profiled {
   bandwidth: number | undefined;
 }
 
+export function profiledOf(
+  member: string,
+  { backend, bandwidth }: { backend: Backend; bandwidth?: number | undefined },
+): Profiled {
+  return { member, backend, bandwidth };
+}
+
 /** Beyond these a measurement is none of the memory: something else was the matter. */
 export const LEAST_RATIO = 1 / 20;
 export const MOST_RATIO = 20;

@@ -12,7 +12,7 @@ const WORTH_FUSING = 0.97;
 export function groupSize(active: number, stages: number, costs: StepCosts, most: number): number {
   const largest = Math.max(1, Math.min(active, most));
   if (active < 1) return 1;
-  const even = (size: number): number => Math.ceil(active / Math.ceil(active / size));
+  const even = (size: number): number => evenSize(active, size);
   if (!costs.isKnown) return even(Math.min(largest, Math.max(1, Math.ceil(active / stages))));
   // Kernels take rows in blocks, so no size tells what twice as many cost: each is tried now and then.
   for (let size = 1; size <= Math.min(largest, MOST_ROWS); size *= 2) if (!costs.knows(even(size))) return even(size);
@@ -25,4 +25,9 @@ export function groupSize(active: number, stages: number, costs: StepCosts, most
     if (ms < bestMs * WORTH_FUSING) [best, bestMs] = [size, ms];
   }
   return best;
+}
+
+/** How large the groups are where as few as can be hold `active` sequences, `most` at most in each, and all are about equal. */
+export function evenSize(active: number, most: number): number {
+  return Math.ceil(active / Math.ceil(active / most));
 }

@@ -1,3 +1,5 @@
+import { evenSize } from './groupSize.ts';
+
 /** What the scheduler knows of one admitted sequence. Positions and lengths in tokens. */
 export interface ScheduledSequence {
   /** Order of admission. */
@@ -98,7 +100,8 @@ export function nextStep(
     const able = decoding.filter(({ sent, promptLength }) => sent >= promptLength);
     const groups = groupsOf(able, Math.max(1, limits.groupSize(able.length)));
     const due = ready.flatMap((sequence) => groups.filter((group) => group.includes(sequence)));
-    const isWhole = (group: ScheduledSequence[]): boolean => group.every((each) => ready.includes(each));
+    const isReady = new Set(ready);
+    const isWhole = (group: ScheduledSequence[]): boolean => group.every((each) => isReady.has(each));
     const isAwaited = ({ sent, length, drafting }: ScheduledSequence): boolean => sent === length && !drafting;
     const group =
       due.find((each) => isWhole(each) || (inFlight.decode < groups.length && !each.some(isAwaited))) ??
@@ -123,7 +126,7 @@ export function nextStep(
 /** Neighbours by slot, as few groups as hold them at `most` each, of about equal size. */
 function groupsOf(decoding: readonly ScheduledSequence[], most: number): ScheduledSequence[][] {
   const bySlot = [...decoding].sort((a, b) => a.slot - b.slot);
-  const size = Math.ceil(bySlot.length / Math.ceil(bySlot.length / most));
+  const size = evenSize(bySlot.length, most);
   return Array.from({ length: Math.ceil(bySlot.length / size) }, (_, index) =>
     bySlot.slice(index * size, (index + 1) * size),
   );

@@ -18,7 +18,7 @@ import { driverOf, placeDrafted } from '../placement/placeDrafted.ts';
 import { placePipelines } from '../placement/placePipelines.ts';
 import type { ServingRoom } from '../placement/servingRoom.ts';
 import { type ServingSizes, servingSizes } from '../placement/servingSizes.ts';
-import type { Profiled } from '../placement/speedTruth.ts';
+import { profiledOf } from '../placement/speedTruth.ts';
 import type { SpeedTruthFile } from '../placement/speedTruthFile.ts';
 import { draftBytes } from '../speculation/draftBytes.ts';
 import { refuseDraft } from '../speculation/refuseDraft.ts';
@@ -238,7 +238,10 @@ export class ModelLead {
     const { build, memory, speeds } = this.#options;
     const { force, policy, plainRam, exact, replicas, aliases, mostDrafts, alwaysDraft, mostAhead, chunk } = order;
     const taken = this.#taken();
-    const stageSpeeds = speeds.speeds(model, candidates.map(profiledOf));
+    const stageSpeeds = speeds.speeds(
+      model,
+      candidates.map(({ id, facts }) => profiledOf(id, facts)),
+    );
     const offers = candidates.map((candidate) => ({
       ...candidate,
       takenBytes: taken.get(candidate.id) ?? 0,
@@ -511,8 +514,4 @@ function messageOf(cause: unknown): string {
 
 function newId(): string {
   return randomBytes(8).toString('hex');
-}
-
-function profiledOf({ id: member, facts: { backend, bandwidth } }: FoundCandidate): Profiled {
-  return { member, backend, bandwidth };
 }

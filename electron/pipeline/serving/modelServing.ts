@@ -17,6 +17,7 @@ import { findHolders } from '../placement/findHolders.ts';
 import { locateModel } from '../placement/locateModel.ts';
 import type { MemoryTruthFile } from '../placement/memoryTruthFile.ts';
 import type { ServingRoom } from '../placement/servingRoom.ts';
+import { profiledOf } from '../placement/speedTruth.ts';
 import type { SpeedTruthFile } from '../placement/speedTruthFile.ts';
 import { MOST_AHEAD, MOST_DRAFTS } from '../speculation/mostDrafts.ts';
 import type { DraftHost } from '../speculation/openDrafter.ts';
@@ -229,9 +230,7 @@ export class ModelServing implements ServedModels {
   /** How fast stages of a model are expected to run on the members of the pool, see speedsOf. */
   stageSpeeds(model: string): ReadonlyMap<string, number> {
     const { room, speeds } = this.#options;
-    const profiled = room.members().flatMap(({ id: member, facts }) => {
-      return facts === null ? [] : [{ member, backend: facts.backend, bandwidth: facts.bandwidth }];
-    });
+    const profiled = room.members().flatMap(({ id, facts }) => (facts === null ? [] : [profiledOf(id, facts)]));
     return speeds.speeds(model, profiled);
   }
 

@@ -1,3 +1,4 @@
+/** The middle value, or half of the sum of the two in the middle; NaN of nothing. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
